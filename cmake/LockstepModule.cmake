@@ -1,0 +1,22 @@
+# lockstep_module(NAME [TORCH] SOURCES a.cpp ... [USES module ...] [LINK target ...])
+# A static library lockstep_NAME from src/NAME. TORCH: sources include LibTorch and take the shared precompiled header.
+# USES: modules above it in the design's table. LINK: outside libraries, private to the module.
+function(lockstep_module name)
+  cmake_parse_arguments(M "TORCH" "" "SOURCES;USES;LINK" ${ARGN})
+  add_library(lockstep_${name} STATIC ${M_SOURCES})
+  target_link_libraries(lockstep_${name} PUBLIC lockstep_flags)
+  foreach(used ${M_USES})
+    target_link_libraries(lockstep_${name} PUBLIC lockstep_${used})
+  endforeach()
+  target_link_libraries(lockstep_${name} PRIVATE ${M_LINK})
+  if(M_TORCH)
+    target_link_libraries(lockstep_${name} PUBLIC LibTorch::LibTorch)
+    lockstep_use_torch_header(lockstep_${name})
+  endif()
+endfunction()
+
+function(lockstep_use_torch_header target)
+  if(LOCKSTEP_PRECOMPILED_HEADER)
+    target_precompile_headers(${target} REUSE_FROM lockstep_torch_header)
+  endif()
+endfunction()

@@ -1,0 +1,39 @@
+// What gets trained, and with which settings.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::learner {
+
+enum class OptimizerKind : std::uint8_t { adamw, adam, sgd };
+OptimizerKind optimizer_kind_from(const std::string& name);  // InputError listing the known ones
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adamw;
+  double learning_rate = 3e-4;
+  double weight_decay = 0;  // adamw: decoupled (Loshchilov and Hutter, 2019); adam, sgd: added to the gradient
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double momentum = 0;  // sgd
+};
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+struct ParameterGroup {
+  std::vector<NamedTensor> parameters;
+  OptimizerOptions options;
+};
+
+// Trainable parameters of a module under their first name; tied ones appear once, frozen ones not at all.
+std::vector<NamedTensor> trainable_parameters(torch::nn::Module& module);
+// Parameters and buffers, tied ones once, frozen ones included.
+std::vector<NamedTensor> all_tensors(torch::nn::Module& module);
+
+}  // namespace lockstep::learner

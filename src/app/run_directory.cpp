@@ -1,0 +1,72 @@
+#include "run_directory.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "lockstep/core/error.hpp"
+#include "lockstep/core/log.hpp"
+
+namespace lockstep::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path, error))
+    throw InputError(fmt::format("cannot make the run directory '{}': {}; choose another --output", path,
+                                 error ? error.message() : "something that is no folder is in the way"));
+  if (::access(path.c_str(), W_OK) != 0)
+    throw InputError(fmt::format("cannot write into '{}': {}; choose another --output", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(comm::Collectives& collectives, std::string path)
+    : collectives_(collectives), path_(std::move(path)) {}
+
+void RunDirectory::lock_existing() {
+  comm::agreed(collectives_, [&] {
+    std::error_code ignored;
+    if (collectives_.rank() == 0 && fs::is_directory(path_, ignored)) lock_ = std::make_unique<checkpoint::RunLock>(path_);
+  });
+}
+
+void RunDirectory::open(const std::string& effective_deck) {
+  comm::agreed(collectives_, [&] {
+    if (collectives_.rank() != 0) return;
+    try {
+      make_folder(path_);
+      if (!lock_) lock_ = std::make_unique<checkpoint::RunLock>(path_);
+      make_folder(checkpoints());
+      log::to_file(path_ + "/log.txt");
+      write_file_atomically(path_ + "/deck.toml", effective_deck);
+    } catch (const IoError& error) {
+      throw InputError(error.what());
+    }
+  });
+}
+
+void write_file_atomically(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".tmp";
+  const auto fail = [&](const char* what) {
+    const std::string cause = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    throw IoError(fmt::format("cannot {} '{}': {}", what, temporary, cause));
+  };
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail("open");
+  const bool written = ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool durable = written && ::fsync(descriptor) == 0;
+  ::close(descriptor);
+  if (!durable) fail("write");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,163 @@
+// Every key of the deck, once: name, where it is stored, what it may hold, what it means. Defaults are the
+// members' own.
+#pragma once
+
+#include "lockstep/config/deck.hpp"
+
+namespace lockstep::config {
+
+// Bounds that keep every product of counts below 2^63, and every counter exact in a JSON number.
+inline constexpr std::int64_t max_count = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_rows = std::int64_t{1} << 40;
+inline constexpr std::int64_t max_counter = std::int64_t{1} << 53;
+inline constexpr std::int64_t max_epochs = 1000;
+
+template <class Visitor>
+void RunSection::visit(Visitor& v) {
+  v.field("seed", seed, IntegerRange{},
+          "Seed of every initial value and random draw; the number of ranks never changes them.");
+  v.field("rounds", rounds, IntegerRange{1, max_counter},
+          "Length of the run in rounds: one collection and every step made from it. Give this or "
+          "environment_steps.");
+  v.field("environment_steps", environment_steps, IntegerRange{1, max_counter},
+          "Length of the run in steps of all environments together, rounded up to whole rounds. Give this or "
+          "rounds.");
+  v.field(
+      "output", output, AnyText{},
+      "Run directory; \"\" is runs/<deck name>. The option --output is the directory itself and beats it.");
+  v.field("initialize_from", initialize_from, AnyText{},
+          "Checkpoint of another run whose model this run starts from; \"\" is none. A resume beats it.");
+}
+
+template <class Visitor>
+void RuntimeSection::visit(Visitor& v) {
+  v.field("threads", threads, IntegerRange{1, 1024}, "Threads of each rank.");
+  v.field("device", device, Choices{{"auto", "cpu"}},
+          "Where tensors live; \"auto\" is the best that this build and machine have.");
+  v.field("collectives", collectives, Choices{{"auto", "mpi", "shared_memory"}},
+          "Backend of the collectives; \"auto\" is shared memory where all ranks are on one node, else MPI.");
+  v.field(
+      "deadline_s", deadline_s, FloatRange{.high = 1e6, .low_open = true},
+      "Seconds after which a collective that has not ended is an error that names rank, operation and step.");
+}
+
+template <class Visitor>
+void LearnerSection::visit(Visitor& v) {
+  v.field("shards", shards, IntegerRange{1, max_count},
+          "Logical shards of the global batch, a multiple of the ranks; results depend on it, never on the "
+          "ranks.");
+  v.field("sharding", sharding, Choices{{"none", "optimizer"}},
+          "What is cut over the ranks: nothing, or gradients and optimizer state (\"optimizer\").");
+  v.field(
+      "reduction", reduction, Choices{{"exact", "fast"}},
+      "How gradients are added: \"exact\" in one tree over the leaves, the same bits on every rank count; "
+      "\"fast\" by the backend, repeatable at one rank count only.");
+  v.field("accumulation", accumulation, IntegerRange{1, max_count, true},
+          "Leaves of a shard, each a forward and backward pass of its own.");
+  v.field("clip_norm", clip_norm, FloatRange{},
+          "Largest global gradient norm of a step; longer gradients are scaled down to it. 0 is none.");
+  v.field(
+      "max_skips", max_skips, IntegerRange{0, max_counter},
+      "Steps in a row that may be skipped for a loss or gradient that is not finite before the run stops.");
+}
+
+template <class Visitor>
+void OptimizerSection::visit(Visitor& v) {
+  v.field("name", name, Choices{{"adamw", "adam", "sgd"}}, "The optimizer.");
+  v.field("learning_rate", learning_rate, FloatRange{.low_open = true},
+          "Learning rate at the start of the run.");
+  v.field("schedule", schedule, Choices{{"constant", "linear"}},
+          "Course of the learning rate; \"linear\" falls to 0 at the end of the run.");
+  v.field("weight_decay", weight_decay, FloatRange{},
+          "Weight decay of a step; apart from the gradient for adamw, added to it for the others.");
+  v.field("beta1", beta1, FloatRange{.high = 1, .high_open = true},
+          "Decay of the mean of gradients (adamw, adam).");
+  v.field("beta2", beta2, FloatRange{.high = 1, .high_open = true},
+          "Decay of the mean of squared gradients (adamw, adam).");
+  v.field("epsilon", epsilon, FloatRange{.low_open = true},
+          "Added to the root of the mean square before the division (adamw, adam).");
+  v.field("momentum", momentum, FloatRange{.high = 1, .high_open = true},
+          "Decay of the gradients' running sum (sgd); 0 is none.");
+}
+
+template <class Visitor>
+void PpoSection::visit(Visitor& v) {
+  v.field("rollout_steps", rollout_steps, IntegerRange{1, max_count},
+          "Steps of each environment in a round.");
+  v.field("epochs", epochs, IntegerRange{1, max_epochs}, "Passes over the rollout in a round.");
+  v.field(
+      "minibatch_size", minibatch_size, IntegerRange{1, max_rows},
+      "Rows of one step, all shards together; divides environment.count * rollout_steps and is a multiple of "
+      "shards * accumulation.");
+  v.field("gamma", gamma, FloatRange{.high = 1}, "Discount of a reward one step later.");
+  v.field("lambda", lambda, FloatRange{.high = 1},
+          "Decay of generalized advantage estimation: 0 is one-step, 1 is the whole return.");
+  v.field("clip", clip, FloatRange{.high = 1, .low_open = true, .high_open = true},
+          "Probability ratios are clipped to [1 - clip, 1 + clip].");
+  v.field("clip_schedule", clip_schedule, Choices{{"constant", "linear"}},
+          "Course of clip; \"linear\" falls to 0 at the end of the run.");
+  v.field(
+      "value_clip", value_clip, FloatRange{},
+      "Largest change of a value, from that of the rollout, which the value loss rewards; 0 is no clipping.");
+  v.field("entropy_coefficient", entropy_coefficient, FloatRange{},
+          "Weight of the entropy bonus in the loss.");
+  v.field("value_coefficient", value_coefficient, FloatRange{}, "Weight of the value loss.");
+  v.field("normalize_advantage", normalize_advantage, AnySwitch{},
+          "Shift and scale advantages to mean 0 and deviation 1 over the rows of each step, all shards "
+          "together.");
+}
+
+template <class Visitor>
+void AlgorithmSection::visit(Visitor& v) {
+  v.field("name", name, Choices{{"ppo"}}, "The algorithm; the keys below are its own.");
+  if (name == "ppo") ppo.visit(v);
+}
+
+template <class Visitor>
+void NetworkSection::visit(Visitor& v) {
+  v.field("hidden", hidden, IntegerRange{1, max_count},
+          "Units of each hidden layer, for actor and critic alike.");
+  v.field("activation", activation, Choices{{"tanh", "relu"}}, "Activation after each hidden layer.");
+  v.field("log_std", log_std, Choices{{"free", "state"}},
+          "Log deviation of continuous actions: a parameter that starts at 0 (\"free\"), or an output of the "
+          "actor.");
+}
+
+template <class Visitor>
+void EnvironmentSection::visit(Visitor& v) {
+  v.field("name", name, AnyText{.may_be_empty = false},
+          "The environment, by a name that `lockstep list` prints.", Presence::required);
+  v.field("count", count, IntegerRange{1, max_count},
+          "Environments, all shards together; a multiple of learner.shards.");
+}
+
+template <class Visitor>
+void EvaluationSection::visit(Visitor& v) {
+  v.field("every", every, IntegerRange{0, max_counter}, "Rounds between evaluations; 0 is at the end only.");
+  v.field("episodes", episodes, IntegerRange{1, max_count}, "Episodes of an evaluation, played greedily.");
+  v.field("seed", seed, IntegerRange{}, "Seed of the evaluation's environments, apart from training's.");
+}
+
+template <class Visitor>
+void CheckpointSection::visit(Visitor& v) {
+  v.field("every", every, IntegerRange{0, max_counter},
+          "Rounds between checkpoints, besides the one at the end; 0 is a tenth of the run.");
+  v.field("keep", keep, IntegerRange{1, max_counter}, "Newest checkpoints that are kept.");
+  v.field("keep_every", keep_every, IntegerRange{0, max_counter},
+          "Checkpoints of rounds that this divides are kept for good; 0 is none.");
+}
+
+template <class Visitor>
+void Deck::visit(Visitor& v) {
+  v.section("run", "What is run, for how long, and where its files go.", run);
+  v.section("runtime", "The machine: threads, device, communication.", runtime);
+  v.section("learner", "How a batch is cut into shards and how a step is made from it.", learner);
+  v.section("optimizer", "The optimizer step.", optimizer);
+  v.section("algorithm", "The algorithm and its own keys.", algorithm);
+  v.section("network", "Actor and critic.", network);
+  v.section("environment", "What is learned.", environment);
+  v.section("evaluation", "Greedy episodes that measure the policy.", evaluation);
+  v.section("checkpoint", "When the run's state is saved, and what is kept.", checkpoint);
+}
+
+}  // namespace lockstep::config

@@ -1,0 +1,297 @@
+#include "lockstep/learner/flat_store.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
+#include <spdlog/fmt/fmt.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+
+#include "lockstep/core/error.hpp"
+#include "lockstep/data/tensor_dtype.hpp"
+#include "square_sum.hpp"
+
+namespace lockstep::learner {
+
+Sharding sharding_from(const std::string& name) {
+  if (name == "none") return Sharding::none;
+  if (name == "optimizer") return Sharding::optimizer;
+  throw InputError(fmt::format("unknown sharding '{}'; known: none, optimizer", name));
+}
+
+namespace {
+
+// A flat tensor over a buffer, which it keeps alive.
+at::Tensor flat_tensor(const staging::Buffer& buffer, std::size_t elements, Dtype dtype) {
+  auto* data = const_cast<std::byte*>(buffer.data());
+  return at::from_blob(data, {static_cast<std::int64_t>(elements)}, [owner = buffer.owner()](void*) {},
+                       at::TensorOptions().dtype(scalar_type_of(dtype)));
+}
+
+at::Tensor view_of(const at::Tensor& flat, const Placement& place, const std::vector<std::int64_t>& shape) {
+  return flat.narrow(0, static_cast<std::int64_t>(place.offset), static_cast<std::int64_t>(place.elements)).view(shape);
+}
+
+// Refuses what a flat buffer cannot hold or the reduction cannot sum.
+void check_parameter(const NamedTensor& parameter) {
+  const at::Tensor& tensor = parameter.tensor;
+  const auto refuse = [&](const std::string& what) {
+    throw ContractError(fmt::format("parameter '{}' {}", parameter.name, what));
+  };
+  if (!tensor.defined()) refuse("is undefined");
+  if (!tensor.is_leaf() || !tensor.requires_grad()) refuse("is no leaf that requires a gradient; leave it out of the groups");
+  if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble)
+    refuse(fmt::format("has dtype {}; float32 and float64 are supported", c10::toString(tensor.scalar_type())));
+  if (!tensor.device().is_cpu()) refuse(fmt::format("is on {}; this build trains on the CPU", tensor.device().str()));
+}
+
+std::vector<ParameterSpec> specs_of(const std::vector<ParameterGroup>& groups) {
+  std::vector<ParameterSpec> specs;
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    for (const NamedTensor& parameter : groups[group].parameters) {
+      check_parameter(parameter);
+      specs.push_back({.name = parameter.name,
+                       .shape = parameter.tensor.sizes().vec(),
+                       .dtype = dtype_of(parameter.tensor.scalar_type()),
+                       .group = group});
+    }
+  return specs;
+}
+
+}  // namespace
+
+struct FlatStore::State {
+  State(comm::Collectives& group, const StoreOptions& chosen) : collectives(group), options(chosen) {}
+
+  comm::Collectives& collectives;
+  StoreOptions options;
+  std::vector<ParameterSpec> specs;
+  ShardingPlan plan;
+  std::vector<at::Tensor> tensors;                          // the parameters, views of flat_parameters
+  std::vector<at::Tensor> flat_parameters;                  // by buffer
+  std::vector<std::vector<at::Tensor>> flat_gradients;      // [slot][buffer]
+  std::vector<std::vector<at::Tensor>> gradient_views;      // [slot][parameter]
+  std::vector<OwnedPart> owned;
+  std::vector<OwnedPart> share;                             // what this rank reduces: `owned`, or its cut of it
+  std::vector<std::vector<Block>> share_blocks;             // the norm's blocks of each
+  LeafTree::Step step;
+  bool in_leaf = false;
+  std::vector<bool> taken;                                  // by parameter, in this leaf
+  std::vector<bool> group_received;
+
+  void take(std::size_t index, const at::Tensor& parameter);
+  void place_parameters(const std::vector<ParameterGroup>& groups);
+  void place_gradients(std::size_t slots);
+  void find_parts();
+  std::vector<OwnedPart> parts_of_rank() const;
+  OwnedPart part(std::size_t buffer, std::size_t begin, std::size_t end) const;
+};
+
+namespace {
+
+// Takes a parameter's gradient as soon as backward has accumulated it.
+template <class Owner>
+struct TakeGradient : torch::autograd::PostAccumulateGradHook {
+  TakeGradient(Owner* owner_, std::size_t index_) : owner(owner_), index(index_) {}
+  void operator()(const at::Tensor& parameter) override { owner->take(index, parameter); }
+  Owner* owner;
+  std::size_t index;
+};
+
+}  // namespace
+
+void FlatStore::State::take(std::size_t index, const at::Tensor& parameter) {
+  const at::Tensor gradient = parameter.grad();
+  parameter.mutable_grad().reset();
+  if (!in_leaf)
+    throw ContractError(fmt::format("parameter '{}' received a gradient outside a step; compute losses under a "
+                                    "no-gradient guard, or let the learner run backward",
+                                    specs[index].name));
+  at::Tensor& into = gradient_views[step.slot][index];
+  if (step.add)
+    into.add_(gradient);
+  else
+    into.copy_(gradient);
+  taken[index] = true;
+  group_received[specs[index].group] = true;
+}
+
+void FlatStore::State::place_parameters(const std::vector<ParameterGroup>& groups) {
+  for (const ParameterGroup& group : groups)
+    for (const NamedTensor& parameter : group.parameters) tensors.push_back(parameter.tensor);
+  for (const FlatBuffer& buffer : plan.buffers) {
+    const staging::Buffer memory = collectives.allocate(buffer.elements * size_of(buffer.dtype));
+    flat_parameters.push_back(flat_tensor(memory, buffer.elements, buffer.dtype));
+    for (const Placement& place : buffer.placements) {
+      at::Tensor view = view_of(flat_parameters.back(), place, specs[place.parameter].shape);
+      at::Tensor& tensor = tensors[place.parameter];
+      view.copy_(tensor.detach());
+      tensor.set_data(view);
+    }
+  }
+}
+
+void FlatStore::State::place_gradients(std::size_t slots) {
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    std::vector<at::Tensor>& flats = flat_gradients.emplace_back();
+    std::vector<at::Tensor>& views = gradient_views.emplace_back(specs.size());
+    for (const FlatBuffer& buffer : plan.buffers) {
+      const std::size_t bytes = buffer.elements * size_of(buffer.dtype);
+      // Only slot 0 is reduced between ranks; the other partial sums stay private.
+      const staging::Buffer memory =
+          slot == 0 ? collectives.allocate(bytes) : staging::Buffer(bytes, "partial gradients");
+      flats.push_back(flat_tensor(memory, buffer.elements, buffer.dtype));
+      for (const Placement& place : buffer.placements)
+        views[place.parameter] = view_of(flats.back(), place, specs[place.parameter].shape);
+    }
+  }
+}
+
+OwnedPart FlatStore::State::part(std::size_t buffer, std::size_t begin, std::size_t end) const {
+  const auto slice = [&](const at::Tensor& flat) {
+    return flat.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
+  };
+  return {.buffer = buffer,
+          .begin = begin,
+          .end = end,
+          .parameters = slice(flat_parameters[buffer]),
+          .gradients = slice(flat_gradients[0][buffer])};
+}
+
+std::vector<OwnedPart> FlatStore::State::parts_of_rank() const {
+  std::vector<OwnedPart> parts;
+  const std::size_t rank = static_cast<std::size_t>(collectives.rank());
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
+    for (const Bucket& bucket : plan.buffers[b].buckets) {
+      const std::size_t begin = bucket.begin + bucket.cuts[rank], end = bucket.begin + bucket.cuts[rank + 1];
+      if (begin == end) continue;
+      // Neighbouring parts become one: on one rank a whole buffer is one kernel call.
+      if (!parts.empty() && parts.back().buffer == b && parts.back().end == begin)
+        parts.back() = part(b, parts.back().begin, end);
+      else
+        parts.push_back(part(b, begin, end));
+    }
+  return parts;
+}
+
+void FlatStore::State::find_parts() {
+  share = parts_of_rank();
+  for (const OwnedPart& part : share) share_blocks.push_back(blocks_within(plan.buffers[part.buffer], part.begin, part.end));
+  if (options.sharding == Sharding::optimizer) {
+    owned = share;
+    return;
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
+    if (plan.buffers[b].elements > 0) owned.push_back(part(b, 0, plan.buffers[b].elements));
+}
+
+FlatStore::FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
+                     const StoreOptions& options, const LeafTree& tree)
+    : state_(std::make_unique<State>(collectives, options)) {
+  State& s = *state_;
+  s.specs = specs_of(groups);
+  s.plan = make_plan(s.specs, static_cast<std::size_t>(collectives.size()), options.bucket_bytes);
+  s.place_parameters(groups);
+  s.place_gradients(tree.slots());
+  s.find_parts();
+  s.taken.resize(s.specs.size());
+  s.group_received.resize(groups.size());
+  for (std::size_t i = 0; i < s.tensors.size(); ++i)
+    torch::autograd::impl::set_post_acc_grad_hooks(s.tensors[i], std::make_unique<TakeGradient<State>>(&s, i));
+}
+
+FlatStore::~FlatStore() {
+  for (const at::Tensor& tensor : state_->tensors) torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
+}
+
+comm::Collectives& FlatStore::collectives() noexcept { return state_->collectives; }
+const ShardingPlan& FlatStore::plan() const noexcept { return state_->plan; }
+const StoreOptions& FlatStore::options() const noexcept { return state_->options; }
+const std::vector<OwnedPart>& FlatStore::owned() const noexcept { return state_->owned; }
+const std::string& FlatStore::parameter_name(std::size_t index) const { return state_->specs.at(index).name; }
+const ParameterSpec& FlatStore::parameter(std::size_t index) const { return state_->specs.at(index); }
+std::size_t FlatStore::parameter_count() const noexcept { return state_->specs.size(); }
+
+void FlatStore::begin_step() noexcept { state_->group_received.assign(state_->group_received.size(), false); }
+bool FlatStore::received(std::size_t group) const noexcept { return state_->group_received[group]; }
+
+void FlatStore::begin_leaf(const LeafTree::Step& step) {
+  state_->step = step;
+  state_->in_leaf = true;
+  state_->taken.assign(state_->taken.size(), false);
+}
+
+void FlatStore::end_leaf(const LeafTree::Step& step) {
+  State& s = *state_;
+  s.in_leaf = false;
+  if (!step.add)
+    for (std::size_t i = 0; i < s.taken.size(); ++i)
+      if (!s.taken[i]) s.gradient_views[step.slot][i].zero_();
+  for (std::size_t merged = 0; merged < step.merges; ++merged) {
+    const std::size_t from = step.slot - merged;
+    for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) s.flat_gradients[from - 1][b].add_(s.flat_gradients[from][b]);
+  }
+}
+
+void FlatStore::abandon_leaf() noexcept {
+  state_->in_leaf = false;
+  for (const at::Tensor& tensor : state_->tensors) tensor.mutable_grad().reset();
+}
+
+void FlatStore::reduce() {
+  State& s = *state_;
+  if (s.collectives.size() == 1) return;
+  for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) {
+    const FlatBuffer& buffer = s.plan.buffers[b];
+    auto* data = static_cast<std::byte*>(s.flat_gradients[0][b].data_ptr());
+    for (const Bucket& bucket : buffer.buckets)
+      s.collectives.reduce_scatter(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype, s.options.reduction)
+          .wait();
+    if (s.options.sharding == Sharding::none)
+      for (const Bucket& bucket : buffer.buckets)
+        s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype).wait();
+  }
+}
+
+ExactSum FlatStore::squared_norm() const {
+  ExactSum sum;
+  for (std::size_t i = 0; i < state_->share.size(); ++i) {
+    const OwnedPart& part = state_->share[i];
+    const at::Tensor& flat = state_->flat_gradients[0][part.buffer];
+    for (const Block& block : state_->share_blocks[i])
+      sum.add(flat.scalar_type() == at::kFloat
+                  ? square_sum(flat.const_data_ptr<float>() + block.offset, block.elements)
+                  : square_sum(flat.const_data_ptr<double>() + block.offset, block.elements));
+  }
+  return sum;
+}
+
+std::size_t FlatStore::first_non_finite() const {
+  std::size_t first = parameter_count();
+  for (const OwnedPart& part : state_->share)
+    for (const ParameterRun& run : runs_within(state_->plan.buffers[part.buffer], part.begin, part.end)) {
+      const at::Tensor values = part.gradients.narrow(0, static_cast<std::int64_t>(run.buffer_offset - part.begin),
+                                                      static_cast<std::int64_t>(run.length));
+      if (run.parameter < first && !at::isfinite(values).all().item<bool>()) first = run.parameter;
+    }
+  return first;
+}
+
+void FlatStore::scale(double factor) {
+  for (OwnedPart& part : state_->owned) part.gradients.mul_(factor);
+}
+
+void FlatStore::refresh() {
+  State& s = *state_;
+  if (s.options.sharding == Sharding::none || s.collectives.size() == 1) return;
+  for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) {
+    const FlatBuffer& buffer = s.plan.buffers[b];
+    auto* data = static_cast<std::byte*>(s.flat_parameters[b].data_ptr());
+    for (const Bucket& bucket : buffer.buckets)
+      s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype).wait();
+  }
+}
+
+}  // namespace lockstep::learner
