@@ -25,6 +25,12 @@ double value_of(const History::Row& row, const char* name) {
   return found == row.end() ? std::nan("") : found->second;
 }
 
+// A dash where no episode ended in the round.
+std::string return_text(const History::Row& row) {
+  const double value = value_of(row, "return_mean");
+  return std::isnan(value) ? "-" : fmt::format("{:.1f}", value);
+}
+
 std::string clock_text(double seconds) {
   if (seconds < 0) return "--:--";
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -69,9 +75,9 @@ void Progress::round_done(const History::Row& row) {
   if (round % interval == 0 || round == planned_ || evaluated || now - last_line_ > seconds_between_lines) {
     clear();
     last_line_ = now;
-    std::string line = fmt::format("round {}/{}  step {:.0f}  environment_steps {:.0f}  return {:.1f}{}  grad_norm {:.3g}  {:.0f} steps/s  left {}",
+    std::string line = fmt::format("round {}/{}  step {:.0f}  environment_steps {:.0f}  return {}{}  grad_norm {:.3g}  {:.0f} steps/s  left {}",
                                    round, planned_, value_of(row, "step"), value_of(row, "environment_steps"),
-                                   value_of(row, "return_mean"), losses_text(row), value_of(row, "grad_norm"), steps_per_second_,
+                                   return_text(row), losses_text(row), value_of(row, "grad_norm"), steps_per_second_,
                                    clock_text(seconds_left_));
     if (evaluated) line += fmt::format("  evaluation return {:.1f}", value_of(row, "evaluation_return_mean"));
     log::info(line);
@@ -85,7 +91,7 @@ void Progress::draw(const History::Row& row) {
   const double share = value_of(row, "round") / static_cast<double>(std::max<std::int64_t>(planned_, 1));
   const int filled = static_cast<int>(share * bar_width);
   const std::string bar = std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(bar_width - filled), '.');
-  std::fputs(fmt::format("\r[{}] {:3.0f} %  return {:.1f}  {:.0f} steps/s  left {} \x1b[K", bar, 100 * share, value_of(row, "return_mean"),
+  std::fputs(fmt::format("\r[{}] {:3.0f} %  return {}  {:.0f} steps/s  left {} \x1b[K", bar, 100 * share, return_text(row),
                          steps_per_second_, clock_text(seconds_left_))
                  .c_str(),
              stderr);

@@ -26,6 +26,18 @@ void make_folder(const std::string& path) {
     throw InputError(fmt::format("cannot write into '{}': {}; choose another --output", path, std::strerror(errno)));
 }
 
+// Whether the folder could be made: its nearest ancestor that exists must be a folder that can be written.
+void check_can_be_made(const std::string& path) {
+  fs::path ancestor = fs::absolute(path).lexically_normal();
+  std::error_code error;
+  while (!fs::exists(fs::status(ancestor, error)) && ancestor.has_relative_path()) ancestor = ancestor.parent_path();
+  if (!fs::is_directory(ancestor, error))
+    throw InputError(fmt::format("cannot make the run directory '{}': '{}' is no folder; choose another --output", path, ancestor.native()));
+  if (::access(ancestor.c_str(), W_OK) != 0)
+    throw InputError(fmt::format("cannot make the run directory '{}': cannot write into '{}': {}; choose another --output", path,
+                                 ancestor.native(), std::strerror(errno)));
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(comm::Collectives& collectives, std::string path)
@@ -33,8 +45,10 @@ RunDirectory::RunDirectory(comm::Collectives& collectives, std::string path)
 
 void RunDirectory::lock_existing() {
   comm::agreed(collectives_, [&] {
+    if (collectives_.rank() != 0) return;
+    check_can_be_made(path_);
     std::error_code ignored;
-    if (collectives_.rank() == 0 && fs::is_directory(path_, ignored)) lock_ = std::make_unique<checkpoint::RunLock>(path_);
+    if (fs::is_directory(path_, ignored)) lock_ = std::make_unique<checkpoint::RunLock>(path_);
   });
 }
 

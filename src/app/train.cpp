@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/fault.hpp"
 #include "lockstep/core/log.hpp"
 #include "lockstep/staging/buffer.hpp"
 #include "resume.hpp"
@@ -57,6 +58,7 @@ std::unique_ptr<MetricsFile> open_metrics(const RunDirectory& directory, const s
 
 int run_train(const TrainCommand& command, int argc, char** argv) {
   Runtime runtime(argc, argv, {});
+  fault::configure(runtime.rank());
   staging::tune_allocator();
   const auto starting = starting_collectives();
   const LoadedDeck loaded = load_deck(*starting, command.deck, command.overrides);

@@ -1,11 +1,11 @@
 // Every native environment against Gymnasium, step by step from the same state (gymnasium_steps.h5).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <span>
 
 #include "lockstep/envs/environment.hpp"
 #include "support/reference.hpp"
