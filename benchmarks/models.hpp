@@ -1,4 +1,5 @@
-// The two networks that steps are timed on, in the shapes of performance figures published for other trainers.
+// The two networks that steps are timed on, in the shapes of performance figures published for other
+// trainers.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -22,7 +23,8 @@ struct MlpModel : torch::nn::Module {
   MlpModel() {
     const std::vector<std::int64_t> widths{376, 1024, 1024, 17};
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
-      weights.push_back(register_parameter("weight" + std::to_string(i), scaled_normal({widths[i + 1], widths[i]})));
+      weights.push_back(
+          register_parameter("weight" + std::to_string(i), scaled_normal({widths[i + 1], widths[i]})));
       biases.push_back(register_parameter("bias" + std::to_string(i), at::zeros({widths[i + 1]})));
     }
   }
@@ -66,7 +68,8 @@ struct GptModel : torch::nn::Module {
     for (const Block& layer : layers) {
       const at::Tensor mixed = at::linear(at::rms_norm(x, {width}, layer.norm1), layer.qkv);
       const auto qkv = mixed.view({rows, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
-      const at::Tensor attended = at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], {}, 0.0, /*is_causal=*/true);
+      const at::Tensor attended =
+          at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], {}, 0.0, /*is_causal=*/true);
       x = x + at::linear(attended.transpose(1, 2).reshape({rows, length, width}), layer.out);
       x = x + at::linear(at::gelu(at::linear(at::rms_norm(x, {width}, layer.norm2), layer.up)), layer.down);
     }
@@ -81,9 +84,12 @@ struct GptModel : torch::nn::Module {
 struct MlpLoss : losses::Loss {
   explicit MlpLoss(std::shared_ptr<MlpModel> model) : net(std::move(model)) {}
   torch::nn::Module& module() override { return *net; }
-  void add_totals(const Batch& leaf, losses::Totals& totals) const override { totals["elements"].add(static_cast<double>(leaf.at("y").numel())); }
+  void add_totals(const Batch& leaf, losses::Totals& totals) const override {
+    totals["elements"].add(static_cast<double>(leaf.at("y").numel()));
+  }
   losses::Outputs forward(const Batch& leaf, const losses::Totals& totals) override {
-    return {{"loss", at::mse_loss(net->forward(leaf.at("x")), leaf.at("y"), at::Reduction::Sum) / totals.at("elements").value()}};
+    return {{"loss", at::mse_loss(net->forward(leaf.at("x")), leaf.at("y"), at::Reduction::Sum) /
+                         totals.at("elements").value()}};
   }
   std::shared_ptr<MlpModel> net;
 };
@@ -98,7 +104,8 @@ struct GptLoss : losses::Loss {
   losses::Outputs forward(const Batch& leaf, const losses::Totals& totals) override {
     const at::Tensor& tokens = leaf.at("tokens");
     const at::Tensor logits = net->forward(tokens.slice(1, 0, -1)).flatten(0, 1);
-    return {{"loss", at::cross_entropy_loss(logits, tokens.slice(1, 1).flatten(), {}, at::Reduction::Sum) / totals.at("tokens").value()}};
+    return {{"loss", at::cross_entropy_loss(logits, tokens.slice(1, 1).flatten(), {}, at::Reduction::Sum) /
+                         totals.at("tokens").value()}};
   }
   std::shared_ptr<GptModel> net;
 };

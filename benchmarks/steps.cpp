@@ -1,5 +1,5 @@
-// A sharded learner step against the same step without communication, and a local one against the bare LibTorch step.
-// Run: mpirun -n 2 build/release/bin/bench_steps [pairs]
+// A sharded learner step against the same step without communication, and a local one against the bare
+// LibTorch step. Run: mpirun -n 2 build/release/bin/benchmark_steps [pairs]
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adamw.h>
@@ -22,10 +22,12 @@ const learner::OptimizerOptions adamw{.learning_rate = 1e-4, .weight_decay = 0.0
 
 using Step = std::function<void()>;
 
-// What PyTorch users write by hand: zero, forward, backward, clip, fused AdamW over the parameters as they are.
+// What PyTorch users write by hand: zero, forward, backward, clip, fused AdamW over the parameters as they
+// are.
 class BareStep {
  public:
-  BareStep(std::vector<at::Tensor> parameters, std::function<at::Tensor()> loss) : parameters_(std::move(parameters)), loss_(std::move(loss)) {
+  BareStep(std::vector<at::Tensor> parameters, std::function<at::Tensor()> loss)
+      : parameters_(std::move(parameters)), loss_(std::move(loss)) {
     for (const at::Tensor& parameter : parameters_) {
       first_.push_back(at::zeros_like(parameter));
       second_.push_back(at::zeros_like(parameter));
@@ -41,8 +43,8 @@ class BareStep {
     const at::Tensor norm = at::stack(at::_foreach_norm(gradients)).norm();
     at::_foreach_mul_(gradients, (clip_norm / (norm + 1e-6)).clamp_max(1.0));
     for (at::Tensor& step : steps_) step.add_(1);
-    at::_fused_adamw_(parameters_, gradients, first_, second_, {}, steps_, adamw.learning_rate, adamw.beta1, adamw.beta2, adamw.weight_decay,
-                      adamw.epsilon, false, false);
+    at::_fused_adamw_(parameters_, gradients, first_, second_, {}, steps_, adamw.learning_rate, adamw.beta1,
+                      adamw.beta2, adamw.weight_decay, adamw.epsilon, false, false);
   }
 
  private:
@@ -54,10 +56,12 @@ template <class Model, class Loss>
 std::unique_ptr<learner::Learner> make_learner(comm::Collectives& collectives, learner::Sharding sharding) {
   const auto model = std::make_shared<Model>();
   auto stepper = std::make_shared<learner::OptimizationStepper>(
-      std::vector<learner::ParameterGroup>{{.parameters = learner::trainable_parameters(*model), .options = adamw}},
+      std::vector<learner::ParameterGroup>{
+          {.parameters = learner::trainable_parameters(*model), .options = adamw}},
       learner::StepperOptions{.clip_norm = clip_norm});
-  return std::make_unique<learner::Learner>(model, std::make_shared<Loss>(model), stepper, collectives,
-                                            learner::LearnerOptions{.shards = collectives.size(), .store = {.sharding = sharding}});
+  return std::make_unique<learner::Learner>(
+      model, std::make_shared<Loss>(model), stepper, collectives,
+      learner::LearnerOptions{.shards = collectives.size(), .store = {.sharding = sharding}});
 }
 
 class Bench {
@@ -87,7 +91,8 @@ class Bench {
       seconds.push_back(time(a, repeats) / repeats);
       ratios.push_back(seconds.back() / (time(b, repeats) / repeats));
     }
-    if (all_->rank() == 0) print_ratio(fmt::format("{} ({:.3g} ms)", name, 1e3 * quantile(seconds, 0.5)), ratios, bar);
+    if (all_->rank() == 0)
+      print_ratio(fmt::format("{} ({:.3g} ms)", name, 1e3 * quantile(seconds, 0.5)), ratios, bar);
   }
 
  private:
@@ -96,10 +101,13 @@ class Bench {
 };
 
 template <class Model, class Loss>
-void sharded_against_alone(Bench& bench, const std::string& name, const Batch& batch, double bar, int repeats) {
+void sharded_against_alone(Bench& bench, const std::string& name, const Batch& batch, double bar,
+                           int repeats) {
   const auto sharded = make_learner<Model, Loss>(bench.all(), learner::Sharding::optimizer);
   const auto local = make_learner<Model, Loss>(bench.alone(), learner::Sharding::none);
-  bench.compare(name + ": optimizer sharding / no communication", [&] { sharded->update({batch}); }, [&] { local->update({batch}); }, {.value = bar}, repeats);
+  bench.compare(
+      name + ": optimizer sharding / no communication", [&] { sharded->update({batch}); },
+      [&] { local->update({batch}); }, {.value = bar}, repeats);
 }
 
 void mlp(Bench& bench) {
@@ -110,8 +118,10 @@ void mlp(Bench& bench) {
 
   const auto local = make_learner<MlpModel, MlpLoss>(bench.alone(), learner::Sharding::none);
   const auto model = std::make_shared<MlpModel>();
-  BareStep bare(model->parameters(), [&] { return at::mse_loss(model->forward(batch.at("x")), batch.at("y")); });
-  bench.compare("MLP 1.46M: update / bare LibTorch step", [&] { local->update({batch}); }, bare, {.value = 1.03}, 10);
+  BareStep bare(model->parameters(),
+                [&] { return at::mse_loss(model->forward(batch.at("x")), batch.at("y")); });
+  bench.compare(
+      "MLP 1.46M: update / bare LibTorch step", [&] { local->update({batch}); }, bare, {.value = 1.03}, 10);
 }
 
 void gpt(Bench& bench) {
@@ -138,9 +148,11 @@ void ppo(Bench& bench) {
   };
   const auto network = make_network();
   auto stepper = std::make_shared<learner::OptimizationStepper>(
-      std::vector<learner::ParameterGroup>{{.parameters = learner::trainable_parameters(*network), .options = adamw}},
+      std::vector<learner::ParameterGroup>{
+          {.parameters = learner::trainable_parameters(*network), .options = adamw}},
       learner::StepperOptions{.clip_norm = clip_norm});
-  learner::Learner ours(network, std::make_shared<losses::PpoLoss>(network, ppo_options), stepper, bench.alone(), {.shards = 1});
+  learner::Learner ours(network, std::make_shared<losses::PpoLoss>(network, ppo_options), stepper,
+                        bench.alone(), {.shards = 1});
 
   const auto other = make_network();
   losses::PpoLoss loss(other, ppo_options);
@@ -152,7 +164,9 @@ void ppo(Bench& bench) {
       if (name.starts_with("loss")) total = total.defined() ? total + value : value;
     return total;
   });
-  bench.compare("PPO network, 128 rows: update / bare LibTorch step", [&] { ours.update({batch}); }, bare, {.value = 1.25}, 50);
+  bench.compare(
+      "PPO network, 128 rows: update / bare LibTorch step", [&] { ours.update({batch}); }, bare,
+      {.value = 1.25}, 50);
 }
 
 }  // namespace

@@ -43,9 +43,10 @@ learner::OptimizerOptions optimizer_options(const config::OptimizerSection& sect
 }
 
 learner::LearnerOptions learner_options(const config::LearnerSection& section) {
-  return {.shards = section.shards,
-          .store = {.sharding = learner::sharding_from(section.sharding),
-                    .reduction = section.reduction == "fast" ? comm::Reduction::fast : comm::Reduction::exact}};
+  return {
+      .shards = section.shards,
+      .store = {.sharding = learner::sharding_from(section.sharding),
+                .reduction = section.reduction == "fast" ? comm::Reduction::fast : comm::Reduction::exact}};
 }
 
 rollout::OnPolicyOptions source_options(const config::Deck& deck, const learner::Learner& learner) {
@@ -65,12 +66,13 @@ rollout::OnPolicyOptions source_options(const config::Deck& deck, const learner:
 
 class PpoPolicy : public Policy {
  public:
-  explicit PpoPolicy(const config::Deck& deck) : environment_(deck.environment.name), network_(make_network(deck)) {
+  explicit PpoPolicy(const config::Deck& deck)
+      : environment_(deck.environment.name), network_(make_network(deck)) {
     network_->initialize(static_cast<std::uint64_t>(deck.run.seed));
   }
   torch::nn::Module& module() override { return *network_; }
-  rollout::EvaluationResult evaluate(comm::Collectives& collectives, std::int64_t episodes, std::uint64_t seed,
-                                     const std::function<bool()>& stop) override {
+  rollout::EvaluationResult evaluate(comm::Collectives& collectives, std::int64_t episodes,
+                                     std::uint64_t seed, const std::function<bool()>& stop) override {
     return rollout::evaluate(collectives, *network_, environment_, episodes, seed, stop);
   }
   const std::shared_ptr<nn::ActorCritic>& network() const { return network_; }
@@ -86,12 +88,13 @@ class Ppo : public Algorithm {
     const auto& network = policy_.network();
     loss_ = std::make_shared<losses::PpoLoss>(network, loss_options(deck.algorithm.ppo));
     auto stepper = std::make_shared<learner::OptimizationStepper>(
-        std::vector<learner::ParameterGroup>{
-            {.parameters = learner::trainable_parameters(*network), .options = optimizer_options(deck.optimizer)}},
+        std::vector<learner::ParameterGroup>{{.parameters = learner::trainable_parameters(*network),
+                                              .options = optimizer_options(deck.optimizer)}},
         learner::StepperOptions{.accumulation = deck.learner.accumulation,
                                 .clip_norm = deck.learner.clip_norm,
                                 .max_skips = deck.learner.max_skips});
-    learner_ = std::make_unique<learner::Learner>(network, loss_, stepper, collectives, learner_options(deck.learner));
+    learner_ = std::make_unique<learner::Learner>(network, loss_, stepper, collectives,
+                                                  learner_options(deck.learner));
     source_ = std::make_unique<rollout::OnPolicySource>(source_options(deck, *learner_), network);
   }
 
@@ -122,12 +125,17 @@ std::unique_ptr<Algorithm> make_ppo(const config::Deck& deck, comm::Collectives&
   return std::make_unique<Ppo>(deck, collectives);
 }
 
-std::unique_ptr<Policy> make_ppo_policy(const config::Deck& deck) { return std::make_unique<PpoPolicy>(deck); }
+std::unique_ptr<Policy> make_ppo_policy(const config::Deck& deck) {
+  return std::make_unique<PpoPolicy>(deck);
+}
 
 std::vector<learner::ParameterSpec> ppo_parameters(const config::Deck& deck) {
   std::vector<learner::ParameterSpec> specs;
   for (const learner::NamedTensor& parameter : learner::trainable_parameters(*make_network(deck)))
-    specs.push_back({.name = parameter.name, .shape = parameter.tensor.sizes().vec(), .dtype = Dtype::float32, .group = 0});
+    specs.push_back({.name = parameter.name,
+                     .shape = parameter.tensor.sizes().vec(),
+                     .dtype = Dtype::float32,
+                     .group = 0});
   return specs;
 }
 

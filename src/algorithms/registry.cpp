@@ -10,7 +10,11 @@ namespace lockstep::algorithms {
 
 const std::vector<Registration>& registrations() {
   static const std::vector<Registration> all{
-      {.name = "ppo", .network = "mlp actor-critic", .make = make_ppo, .make_policy = make_ppo_policy, .parameters = ppo_parameters},
+      {.name = "ppo",
+       .network = "mlp actor-critic",
+       .make = make_ppo,
+       .make_policy = make_ppo_policy,
+       .parameters = ppo_parameters},
   };
   return all;
 }
@@ -20,21 +24,25 @@ namespace {
 const Registration& find(const std::string& name) {
   for (const Registration& registration : registrations())
     if (registration.name == name) return registration;
-  throw InputError(fmt::format("unknown algorithm '{}'; known: {}", name, fmt::join(algorithm_names(), ", ")));
+  throw InputError(
+      fmt::format("unknown algorithm '{}'; known: {}", name, fmt::join(algorithm_names(), ", ")));
 }
 
 }  // namespace
 
 double RunPosition::remaining() const noexcept {
   const std::int64_t last = std::max<std::int64_t>(horizon - 1, 0);
-  return 1.0 - static_cast<double>(std::min(round, last)) / static_cast<double>(std::max<std::int64_t>(horizon, 1));
+  return 1.0 -
+         static_cast<double>(std::min(round, last)) / static_cast<double>(std::max<std::int64_t>(horizon, 1));
 }
 
 std::unique_ptr<Algorithm> make_algorithm(const config::Deck& deck, comm::Collectives& collectives) {
   return find(deck.algorithm.name).make(deck, collectives);
 }
 
-std::unique_ptr<Policy> make_policy(const config::Deck& deck) { return find(deck.algorithm.name).make_policy(deck); }
+std::unique_ptr<Policy> make_policy(const config::Deck& deck) {
+  return find(deck.algorithm.name).make_policy(deck);
+}
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
@@ -50,9 +58,11 @@ std::vector<std::string> network_names() {
 
 Estimate estimate(const config::Deck& deck, std::int64_t ranks) {
   const auto specs = find(deck.algorithm.name).parameters(deck);
-  const auto plan = learner::make_plan(specs, static_cast<std::size_t>(ranks), learner::StoreOptions{}.bucket_bytes);
+  const auto plan =
+      learner::make_plan(specs, static_cast<std::size_t>(ranks), learner::StoreOptions{}.bucket_bytes);
   std::int64_t elements = 0, bytes = 0;
-  for (const learner::FlatBuffer& buffer : plan.buffers) bytes += static_cast<std::int64_t>(buffer.elements * size_of(buffer.dtype));
+  for (const learner::FlatBuffer& buffer : plan.buffers)
+    bytes += static_cast<std::int64_t>(buffer.elements * size_of(buffer.dtype));
   for (const learner::ParameterSpec& spec : specs) elements += static_cast<std::int64_t>(spec.elements());
   const std::int64_t own = deck.learner.shards / ranks * deck.learner.accumulation;
   const bool exact = deck.learner.reduction == "exact";

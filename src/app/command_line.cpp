@@ -10,7 +10,8 @@ namespace lockstep::app {
 namespace {
 
 constexpr const char* footer =
-    "Exit codes: 0 done, 1 failed while running, 2 bad input, 3 stopped with work left and a checkpoint written.\n"
+    "Exit codes: 0 done, 1 failed while running, 2 bad input, 3 stopped with work left and a checkpoint "
+    "written.\n"
     "Start several ranks with `mpirun -n RANKS lockstep train DECK`, or srun.";
 
 void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
@@ -22,36 +23,47 @@ void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
 }  // namespace
 
 Command parse_command_line(int argc, char** argv) {
-  CLI::App parser("Lockstep trains reinforcement-learning policies, the same bits on any number of ranks.", "lockstep");
+  CLI::App parser("Lockstep trains reinforcement-learning policies, the same bits on any number of ranks.",
+                  "lockstep");
   parser.require_subcommand(1);
   parser.footer(footer);
   parser.set_version_flag("--version", std::string(version()));
 
   TrainCommand train;
-  CLI::App* train_parser = parser.add_subcommand("train", "Train what a deck describes; go on where a run stopped");
+  CLI::App* train_parser =
+      parser.add_subcommand("train", "Train what a deck describes; go on where a run stopped");
   train_parser->add_option("deck", train.deck, "Deck (TOML)")->required();
   add_overrides(train_parser, train.overrides);
   train_parser->add_option("--output", train.output, "Run directory; beats run.output");
-  train_parser->add_option("--resume", train.resume, "auto: newest valid checkpoint of the run directory; never; or a FILE")
+  train_parser
+      ->add_option("--resume", train.resume,
+                   "auto: newest valid checkpoint of the run directory; never; or a FILE")
       ->capture_default_str();
 
   CheckCommand check;
-  CLI::App* check_parser = parser.add_subcommand("check", "Validate a deck; print the effective deck and what a run costs");
+  CLI::App* check_parser =
+      parser.add_subcommand("check", "Validate a deck; print the effective deck and what a run costs");
   check_parser->add_option("deck", check.deck, "Deck (TOML)")->required();
   add_overrides(check_parser, check.overrides);
-  check_parser->add_option("--ranks", check.ranks, "Ranks to check for; the launcher's by default")->check(CLI::PositiveNumber);
+  check_parser->add_option("--ranks", check.ranks, "Ranks to check for; the launcher's by default")
+      ->check(CLI::PositiveNumber);
 
   EvaluateCommand evaluate;
-  CLI::App* evaluate_parser = parser.add_subcommand("evaluate", "Play the greedy policy of a checkpoint; prints key value lines");
-  evaluate_parser->add_option("checkpoint", evaluate.checkpoint, "Checkpoint file or run directory")->required();
-  evaluate_parser->add_option("--episodes", evaluate.episodes, "Episodes; the deck's by default")->check(CLI::PositiveNumber);
-  evaluate_parser->add_option("--seed", evaluate.seed, "Seed of the episodes; the deck's by default")->check(CLI::NonNegativeNumber);
+  CLI::App* evaluate_parser =
+      parser.add_subcommand("evaluate", "Play the greedy policy of a checkpoint; prints key value lines");
+  evaluate_parser->add_option("checkpoint", evaluate.checkpoint, "Checkpoint file or run directory")
+      ->required();
+  evaluate_parser->add_option("--episodes", evaluate.episodes, "Episodes; the deck's by default")
+      ->check(CLI::PositiveNumber);
+  evaluate_parser->add_option("--seed", evaluate.seed, "Seed of the episodes; the deck's by default")
+      ->check(CLI::NonNegativeNumber);
 
   KeysCommand keys;
   CLI::App* keys_parser = parser.add_subcommand("keys", "Print the deck reference");
   keys_parser->add_option("section", keys.section, "One section only");
   keys_parser->add_flag("--markdown", keys.markdown, "As docs/deck.md");
-  CLI::App* list_parser = parser.add_subcommand("list", "Print algorithms, environments, networks, backends and fault sites");
+  CLI::App* list_parser =
+      parser.add_subcommand("list", "Print algorithms, environments, networks, backends and fault sites");
 
   try {
     parser.parse(argc, argv);

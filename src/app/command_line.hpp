@@ -35,7 +35,8 @@ struct NoCommand {
   int code = 0;
 };
 
-using Command = std::variant<NoCommand, TrainCommand, CheckCommand, EvaluateCommand, KeysCommand, ListCommand>;
+using Command =
+    std::variant<NoCommand, TrainCommand, CheckCommand, EvaluateCommand, KeysCommand, ListCommand>;
 
 // Local. A command line that does not parse gives NoCommand with the message and code 2.
 Command parse_command_line(int argc, char** argv);

@@ -22,7 +22,9 @@ std::string checkpoint_file(comm::Collectives& collectives, const std::string& p
   if (folder == 0) return path;
   const auto newest = checkpoint::newest_valid(collectives, path + "/checkpoints");
   comm::agreed(collectives, [&] {
-    if (!newest) throw CheckpointError(fmt::format("'{}' holds no checkpoint; give a checkpoint file or a run directory", path));
+    if (!newest)
+      throw CheckpointError(
+          fmt::format("'{}' holds no checkpoint; give a checkpoint file or a run directory", path));
   });
   return *newest;
 }
@@ -36,13 +38,16 @@ int run_evaluate(const EvaluateCommand& command, int argc, char** argv) {
   const config::Deck deck = deck_of_checkpoint(*collectives, path);
   const auto policy = algorithms::make_policy(deck);
   initialize_model(*collectives, path, policy->module());
-  const auto result = policy->evaluate(*collectives, command.episodes.value_or(deck.evaluation.episodes),
-                                       static_cast<std::uint64_t>(command.seed.value_or(deck.evaluation.seed)), {});
+  const auto result =
+      policy->evaluate(*collectives, command.episodes.value_or(deck.evaluation.episodes),
+                       static_cast<std::uint64_t>(command.seed.value_or(deck.evaluation.seed)), {});
   if (collectives->rank() == 0)
-    std::fputs(fmt::format("episodes {}\nreturn_std {:.4f}\nreturn_min {:.4f}\nreturn_max {:.4f}\nreturn_mean {:.4f}\n", result.episodes,
-                           result.return_std, result.return_min, result.return_max, result.return_mean)
-                   .c_str(),
-               stdout);
+    std::fputs(
+        fmt::format(
+            "episodes {}\nreturn_std {:.4f}\nreturn_min {:.4f}\nreturn_max {:.4f}\nreturn_mean {:.4f}\n",
+            result.episodes, result.return_std, result.return_min, result.return_max, result.return_mean)
+            .c_str(),
+        stdout);
   runtime.finish();
   return 0;
 }

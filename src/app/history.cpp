@@ -29,7 +29,8 @@ History::History(std::map<std::string, std::vector<double>> columns) : columns_(
   rows_ = columns_.begin()->second.size();
   for (const auto& [name, column] : columns_)
     if (column.size() != rows_)
-      throw ContractError(fmt::format("history column '{}' has {} rows, others {}", name, column.size(), rows_));
+      throw ContractError(
+          fmt::format("history column '{}' has {} rows, others {}", name, column.size(), rows_));
 }
 
 void History::append(const Row& row) {

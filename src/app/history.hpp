@@ -1,5 +1,5 @@
-// The history of a run's metrics: one row a round, one column a metric. It goes into checkpoints, and metrics.jsonl is
-// written from it.
+// The history of a run's metrics: one row a round, one column a metric. It goes into checkpoints, and
+// metrics.jsonl is written from it.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ class History {
   std::size_t rows_ = 0;
 };
 
-// One line of metrics.jsonl without its newline: strict JSON, NaN and infinities as null, counts as integers, timings in
-// a sub-object (left out when empty). Metrics that are null in a row are left out, but for return_mean.
+// One line of metrics.jsonl without its newline: strict JSON, NaN and infinities as null, counts as integers,
+// timings in a sub-object (left out when empty). Metrics that are null in a row are left out, but for
+// return_mean.
 std::string json_line(const History::Row& row, const std::map<std::string, double>& timings);
 
 }  // namespace lockstep::app

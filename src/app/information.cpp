@@ -31,14 +31,17 @@ std::string estimate_text(const config::Deck& deck, std::int64_t ranks) {
   constexpr double mib = 1024.0 * 1024.0;
   std::string text = fmt::format(
       "# estimate for {} rank{}: {} parameters\n"
-      "# memory a rank  {:10.3f} MiB (parameters, gradients and partial sums, optimizer state; activations not counted)\n"
+      "# memory a rank  {:10.3f} MiB (parameters, gradients and partial sums, optimizer state; activations "
+      "not counted)\n"
       "# sent a step    {:10.3f} MiB a rank\n"
       "# checkpoint     {:10.3f} MiB on disk, each; {} kept\n",
       ranks, ranks == 1 ? "" : "s", cost.parameters, cost.bytes_a_rank / mib, cost.bytes_sent_a_step / mib,
       cost.checkpoint_bytes / mib, deck.checkpoint.keep);
   if (cost.leaves_a_rank > 1)
-    text += fmt::format("# each rank passes {} leaves a step ({} shards x {} accumulation / {} ranks): a tiny network pays for each pass\n",
-                        cost.leaves_a_rank, deck.learner.shards, deck.learner.accumulation, ranks);
+    text += fmt::format(
+        "# each rank passes {} leaves a step ({} shards x {} accumulation / {} ranks): a tiny network pays "
+        "for each pass\n",
+        cost.leaves_a_rank, deck.learner.shards, deck.learner.accumulation, ranks);
   return text;
 }
 
@@ -50,9 +53,11 @@ int run_keys(const KeysCommand& command) {
 }
 
 int run_list(const ListCommand&) {
-  print(list_of("algorithms", algorithms::algorithm_names()) + list_of("environments", envs::environment_names()) +
+  print(list_of("algorithms", algorithms::algorithm_names()) +
+        list_of("environments", envs::environment_names()) +
         list_of("networks", algorithms::network_names()) +
-        list_of("collectives", std::vector<std::string>{"mpi", "shared_memory"}) + list_of("fault sites", fault::sites()));
+        list_of("collectives", std::vector<std::string>{"mpi", "shared_memory"}) +
+        list_of("fault sites", fault::sites()));
   return 0;
 }
 

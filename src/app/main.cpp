@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
         Overloaded{
             [](const app::NoCommand& nothing) {
               // Under a launcher every rank parses the same line; one of them speaks.
-              if (Launcher::detect().rank == 0) std::fputs(nothing.text.c_str(), nothing.code == 0 ? stdout : stderr);
+              if (Launcher::detect().rank == 0)
+                std::fputs(nothing.text.c_str(), nothing.code == 0 ? stdout : stderr);
               return nothing.code;
             },
             [&](const app::TrainCommand& train) { return app::run_train(train, argc, argv); },

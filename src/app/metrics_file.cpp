@@ -33,7 +33,8 @@ MetricsFile MetricsFile::start(const std::string& path) {
   return file;
 }
 
-MetricsFile MetricsFile::resume(const std::string& path, const Mark& mark, const History& history, std::size_t lines) {
+MetricsFile MetricsFile::resume(const std::string& path, const Mark& mark, const History& history,
+                                std::size_t lines) {
   MetricsFile file(path, open_file(path));
   if (file.matches(mark)) {
     file.cut(mark.length);
@@ -88,7 +89,8 @@ void MetricsFile::write(const std::string& text) {
   hasher_.update(std::as_bytes(std::span(text)));
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t wrote = ::pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(length_ + done));
+    const ssize_t wrote =
+        ::pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(length_ + done));
     if (wrote < 0 && errno != EINTR) fail("write", path_);
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
   }

@@ -1,4 +1,5 @@
-// metrics.jsonl of a run directory: appended a line a round, cut on resume to what the checkpoint knew. Rank 0's; local.
+// metrics.jsonl of a run directory: appended a line a round, cut on resume to what the checkpoint knew. Rank
+// 0's; local.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,11 @@ class MetricsFile {
 
   // Opens for a new run: the file is made empty. IoError naming the path.
   static MetricsFile start(const std::string& path);
-  // Opens for a resumed run: cuts the file to the mark when its beginning is what the mark says; else (another folder, an
-  // edited file) writes `lines` rows of the history anew, without timings, and `rewritten()` is true.
-  static MetricsFile resume(const std::string& path, const Mark& mark, const History& history, std::size_t lines);
+  // Opens for a resumed run: cuts the file to the mark when its beginning is what the mark says; else
+  // (another folder, an edited file) writes `lines` rows of the history anew, without timings, and
+  // `rewritten()` is true.
+  static MetricsFile resume(const std::string& path, const Mark& mark, const History& history,
+                            std::size_t lines);
   ~MetricsFile();
   MetricsFile(MetricsFile&& other) noexcept;
   MetricsFile& operator=(MetricsFile&&) = delete;

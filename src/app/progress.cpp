@@ -48,9 +48,14 @@ std::string losses_text(const History::Row& row) {
 }  // namespace
 
 Progress::Progress(bool speaks, std::int64_t first, std::int64_t planned)
-    : speaks_(speaks), terminal_(speaks && ::isatty(STDERR_FILENO) && std::getenv("TERM") != nullptr), first_(first), planned_(planned) {}
+    : speaks_(speaks),
+      terminal_(speaks && ::isatty(STDERR_FILENO) && std::getenv("TERM") != nullptr),
+      first_(first),
+      planned_(planned) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() {
+  clear();
+}
 
 void Progress::measure(const History::Row& row, double now) {
   const double round = value_of(row, "round"), steps = value_of(row, "environment_steps");
@@ -75,10 +80,11 @@ void Progress::round_done(const History::Row& row) {
   if (round % interval == 0 || round == planned_ || evaluated || now - last_line_ > seconds_between_lines) {
     clear();
     last_line_ = now;
-    std::string line = fmt::format("round {}/{}  step {:.0f}  environment_steps {:.0f}  return {}{}  grad_norm {:.3g}  {:.0f} steps/s  left {}",
-                                   round, planned_, value_of(row, "step"), value_of(row, "environment_steps"),
-                                   return_text(row), losses_text(row), value_of(row, "grad_norm"), steps_per_second_,
-                                   clock_text(seconds_left_));
+    std::string line = fmt::format(
+        "round {}/{}  step {:.0f}  environment_steps {:.0f}  return {}{}  grad_norm {:.3g}  {:.0f} steps/s  "
+        "left {}",
+        round, planned_, value_of(row, "step"), value_of(row, "environment_steps"), return_text(row),
+        losses_text(row), value_of(row, "grad_norm"), steps_per_second_, clock_text(seconds_left_));
     if (evaluated) line += fmt::format("  evaluation return {:.1f}", value_of(row, "evaluation_return_mean"));
     log::info(line);
   }
@@ -90,9 +96,10 @@ void Progress::draw(const History::Row& row) {
   drawn_ = true;
   const double share = value_of(row, "round") / static_cast<double>(std::max<std::int64_t>(planned_, 1));
   const int filled = static_cast<int>(share * bar_width);
-  const std::string bar = std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(bar_width - filled), '.');
-  std::fputs(fmt::format("\r[{}] {:3.0f} %  return {}  {:.0f} steps/s  left {} \x1b[K", bar, 100 * share, return_text(row),
-                         steps_per_second_, clock_text(seconds_left_))
+  const std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
+                          std::string(static_cast<std::size_t>(bar_width - filled), '.');
+  std::fputs(fmt::format("\r[{}] {:3.0f} %  return {}  {:.0f} steps/s  left {} \x1b[K", bar, 100 * share,
+                         return_text(row), steps_per_second_, clock_text(seconds_left_))
                  .c_str(),
              stderr);
   std::fflush(stderr);

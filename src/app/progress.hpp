@@ -13,7 +13,8 @@ class Progress {
   Progress(bool speaks, std::int64_t first, std::int64_t planned);
   ~Progress();
 
-  // After each round: logs a line every twentieth of the run, every half minute and at the end; redraws the bar.
+  // After each round: logs a line every twentieth of the run, every half minute and at the end; redraws the
+  // bar.
   void round_done(const History::Row& row);
   // Clears the bar, so that other output starts on a fresh line.
   void clear();

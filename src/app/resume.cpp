@@ -14,11 +14,13 @@ namespace {
 
 // Keys that a run's bits or shapes hang on from its first draw.
 bool fixes_the_run(const std::string& key) {
-  return key == "run.seed" || key == "learner.shards" || key.starts_with("network.") || key.starts_with("environment.") ||
-         key.starts_with("algorithm.");
+  return key == "run.seed" || key == "learner.shards" || key.starts_with("network.") ||
+         key.starts_with("environment.") || key.starts_with("algorithm.");
 }
 
-bool concerns_output_only(const std::string& key) { return key == "run.output" || key == "run.initialize_from"; }
+bool concerns_output_only(const std::string& key) {
+  return key == "run.output" || key == "run.initialize_from";
+}
 
 void verify_file(comm::Collectives& collectives, const std::string& path) {
   comm::agreed(collectives, [&] {
@@ -26,15 +28,20 @@ void verify_file(comm::Collectives& collectives, const std::string& path) {
   });
 }
 
-std::string text_of(const std::map<std::string, std::string>& provenance, const std::string& key, const std::string& path) {
+std::string text_of(const std::map<std::string, std::string>& provenance, const std::string& key,
+                    const std::string& path) {
   const auto found = provenance.find(key);
   if (found == provenance.end())
-    throw CheckpointError(fmt::format("'{}' lacks /provenance/{}; it was not written by lockstep train", path, key));
+    throw CheckpointError(
+        fmt::format("'{}' lacks /provenance/{}; it was not written by lockstep train", path, key));
   return found->second;
 }
 
-config::Deck parse_stored_deck(const std::map<std::string, std::string>& provenance, const std::string& path) {
-  return config::parse_deck({.name = "checkpoint", .path = path + ":/provenance/deck", .bytes = text_of(provenance, "deck", path)}, {});
+config::Deck parse_stored_deck(const std::map<std::string, std::string>& provenance,
+                               const std::string& path) {
+  return config::parse_deck(
+      {.name = "checkpoint", .path = path + ":/provenance/deck", .bytes = text_of(provenance, "deck", path)},
+      {});
 }
 
 void compare_with_checkpoint(const config::Deck& stored, const config::Deck& used, const std::string& path) {
@@ -48,9 +55,10 @@ void compare_with_checkpoint(const config::Deck& stored, const config::Deck& use
       log::info(line);
   }
   if (!refused.empty())
-    throw InputError(fmt::format("'{}' belongs to another run; these keys may not change on resume (checkpoint -> deck):{}\n"
-                                 "restore them, or start anew with another --output",
-                                 path, refused));
+    throw InputError(fmt::format(
+        "'{}' belongs to another run; these keys may not change on resume (checkpoint -> deck):{}\n"
+        "restore them, or start anew with another --output",
+        path, refused));
 }
 
 std::uint64_t parse_length(const std::string& text, const std::string& path) {
@@ -63,26 +71,30 @@ std::uint64_t parse_length(const std::string& text, const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory, const std::string& choice) {
+std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory,
+                                           const std::string& choice) {
   if (choice != "auto" && choice != "never") {
     verify_file(collectives, choice);
     const auto newest = checkpoint::newest_valid(collectives, directory.checkpoints());
     comm::agreed(collectives, [&] {
       if (newest && checkpoint::Reader(*newest, true).round() > checkpoint::Reader(choice, true).round())
-        throw InputError(fmt::format("'{}' is older than '{}' in the run directory; give another --output to branch off", choice, *newest));
+        throw InputError(
+            fmt::format("'{}' is older than '{}' in the run directory; give another --output to branch off",
+                        choice, *newest));
     });
     return choice;
   }
   const auto newest = checkpoint::newest_valid(collectives, directory.checkpoints());
   comm::agreed(collectives, [&] {
     if (newest && choice == "never")
-      throw InputError(fmt::format("--resume never, but the run directory holds '{}'; give another --output, or remove it", *newest));
+      throw InputError(fmt::format(
+          "--resume never, but the run directory holds '{}'; give another --output, or remove it", *newest));
   });
   return newest;
 }
 
-MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path, const config::Deck& deck,
-                             algorithms::Algorithm& algorithm, RunState& state) {
+MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path,
+                             const config::Deck& deck, algorithms::Algorithm& algorithm, RunState& state) {
   MetricsFile::Mark mark;
   StateView view = run_view(algorithm, state.counters);
   std::optional<checkpoint::Reader> reader;
@@ -119,7 +131,8 @@ void initialize_model(comm::Collectives& collectives, const std::string& path, t
 config::Deck deck_of_checkpoint(comm::Collectives& collectives, const std::string& path) {
   config::Deck deck;
   verify_file(collectives, path);
-  comm::agreed(collectives, [&] { deck = parse_stored_deck(checkpoint::Reader(path, true).provenance(), path); });
+  comm::agreed(collectives,
+               [&] { deck = parse_stored_deck(checkpoint::Reader(path, true).provenance(), path); });
   return deck;
 }
 

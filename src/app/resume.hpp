@@ -11,15 +11,17 @@
 
 namespace lockstep::app {
 
-// Collective. The checkpoint to go on from, verified, or nullopt for a new run. `choice` is --resume's value. InputError when
-// it cannot be done: never with checkpoints there, a file that is damaged, a file older than what the run directory holds.
-std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory, const std::string& choice);
+// Collective. The checkpoint to go on from, verified, or nullopt for a new run. `choice` is --resume's value.
+// InputError when it cannot be done: never with checkpoints there, a file that is damaged, a file older than
+// what the run directory holds.
+std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory,
+                                           const std::string& choice);
 
-// Collective. Checks the checkpoint against deck, names, shapes and dtypes on every rank before it touches anything, then
-// loads it. Prints what the deck changes as "key: checkpoint -> used"; InputError when a key that fixes the run changed.
-// Returns the place in metrics.jsonl.
-MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path, const config::Deck& deck,
-                             algorithms::Algorithm& algorithm, RunState& state);
+// Collective. Checks the checkpoint against deck, names, shapes and dtypes on every rank before it touches
+// anything, then loads it. Prints what the deck changes as "key: checkpoint -> used"; InputError when a key
+// that fixes the run changed. Returns the place in metrics.jsonl.
+MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path,
+                             const config::Deck& deck, algorithms::Algorithm& algorithm, RunState& state);
 
 // Collective. Verifies the file, checks its model against the module, then loads it into the module.
 void initialize_model(comm::Collectives& collectives, const std::string& path, torch::nn::Module& module);

@@ -23,19 +23,24 @@ void make_folder(const std::string& path) {
     throw InputError(fmt::format("cannot make the run directory '{}': {}; choose another --output", path,
                                  error ? error.message() : "something that is no folder is in the way"));
   if (::access(path.c_str(), W_OK) != 0)
-    throw InputError(fmt::format("cannot write into '{}': {}; choose another --output", path, std::strerror(errno)));
+    throw InputError(
+        fmt::format("cannot write into '{}': {}; choose another --output", path, std::strerror(errno)));
 }
 
 // Whether the folder could be made: its nearest ancestor that exists must be a folder that can be written.
 void check_can_be_made(const std::string& path) {
   fs::path ancestor = fs::absolute(path).lexically_normal();
   std::error_code error;
-  while (!fs::exists(fs::status(ancestor, error)) && ancestor.has_relative_path()) ancestor = ancestor.parent_path();
+  while (!fs::exists(fs::status(ancestor, error)) && ancestor.has_relative_path())
+    ancestor = ancestor.parent_path();
   if (!fs::is_directory(ancestor, error))
-    throw InputError(fmt::format("cannot make the run directory '{}': '{}' is no folder; choose another --output", path, ancestor.native()));
+    throw InputError(
+        fmt::format("cannot make the run directory '{}': '{}' is no folder; choose another --output", path,
+                    ancestor.native()));
   if (::access(ancestor.c_str(), W_OK) != 0)
-    throw InputError(fmt::format("cannot make the run directory '{}': cannot write into '{}': {}; choose another --output", path,
-                                 ancestor.native(), std::strerror(errno)));
+    throw InputError(
+        fmt::format("cannot make the run directory '{}': cannot write into '{}': {}; choose another --output",
+                    path, ancestor.native(), std::strerror(errno)));
 }
 
 }  // namespace

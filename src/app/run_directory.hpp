@@ -19,11 +19,11 @@ class RunDirectory {
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
 
-  // Collective. Takes the lock when the directory is there already; writes nothing else. InputError on all ranks when it could
-  // not be made or written, or, naming the holder, when another job has it.
+  // Collective. Takes the lock when the directory is there already; writes nothing else. InputError on all
+  // ranks when it could not be made or written, or, naming the holder, when another job has it.
   void lock_existing();
-  // Collective. Makes what is missing, takes the lock if not yet held, opens log.txt, writes deck.toml. InputError on all ranks when it
-  // cannot be written.
+  // Collective. Makes what is missing, takes the lock if not yet held, opens log.txt, writes deck.toml.
+  // InputError on all ranks when it cannot be written.
   void open(const std::string& effective_deck);
 
  private:

@@ -10,10 +10,10 @@
 namespace lockstep::app {
 
 struct Counters {
-  std::int64_t round = 0;                // rounds finished
-  std::int64_t environment_steps = 0;    // of all shards
-  std::int64_t horizon = 0;              // rounds planned when the run began; what linear schedules fall over
-  std::int64_t evaluation_pending = 0;   // 1: stopped while the last round was being evaluated
+  std::int64_t round = 0;               // rounds finished
+  std::int64_t environment_steps = 0;   // of all shards
+  std::int64_t horizon = 0;             // rounds planned when the run began; what linear schedules fall over
+  std::int64_t evaluation_pending = 0;  // 1: stopped while the last round was being evaluated
 };
 
 struct RunState {
@@ -21,8 +21,8 @@ struct RunState {
   History history;
 };
 
-// Everything the next round depends on, live: model, optimizer, source, counters. Call source().pack() before it is read and
-// source().unpack() after it was written.
+// Everything the next round depends on, live: model, optimizer, source, counters. Call source().pack() before
+// it is read and source().unpack() after it was written.
 StateView run_view(algorithms::Algorithm& algorithm, Counters& counters);
 
 }  // namespace lockstep::app

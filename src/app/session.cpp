@@ -14,7 +14,8 @@ constexpr double starting_deadline_s = 300;
 
 }  // namespace
 
-LoadedDeck load_deck(comm::Collectives& collectives, const std::string& path, const std::vector<std::string>& overrides) {
+LoadedDeck load_deck(comm::Collectives& collectives, const std::string& path,
+                     const std::vector<std::string>& overrides) {
   config::DeckText text;
   comm::agreed(collectives, [&] {
     if (collectives.rank() == 0) text = config::read_deck(path);
@@ -40,7 +41,8 @@ std::unique_ptr<comm::Collectives> starting_collectives() {
 
 std::unique_ptr<comm::Collectives> make_collectives(Runtime& runtime, const config::RuntimeSection& section) {
   runtime.set_threads(static_cast<int>(section.threads));
-  auto collectives = comm::make_collectives(comm::Communicator::world(), section.collectives, section.deadline_s);
+  auto collectives =
+      comm::make_collectives(comm::Communicator::world(), section.collectives, section.deadline_s);
   log::info(fmt::format("lockstep {}: {} rank{}, collectives {}, {}", version(), collectives->size(),
                         collectives->size() == 1 ? "" : "s", collectives->backend(), runtime.arithmetic()));
   return collectives;

@@ -16,9 +16,10 @@ struct LoadedDeck {
   std::string name;  // file name without .toml
 };
 
-// Collective. Rank 0 reads, every rank parses the same bytes and checks the deck for this many ranks; errors are
-// thrown by all ranks together.
-LoadedDeck load_deck(comm::Collectives& collectives, const std::string& path, const std::vector<std::string>& overrides);
+// Collective. Rank 0 reads, every rank parses the same bytes and checks the deck for this many ranks; errors
+// are thrown by all ranks together.
+LoadedDeck load_deck(comm::Collectives& collectives, const std::string& path,
+                     const std::vector<std::string>& overrides);
 
 // Collective. A few collectives over MPI to agree on the deck, before the deck says which backend to use.
 std::unique_ptr<comm::Collectives> starting_collectives();

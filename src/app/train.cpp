@@ -23,8 +23,10 @@ constexpr std::size_t longest_file_name = 255;
 void check_run_path(const std::string& path) {
   for (const auto& part : std::filesystem::path(path))
     if (part.native().size() > longest_file_name)
-      throw InputError(fmt::format("the run directory's name '{}...' has {} bytes; file systems take {} at most, choose a shorter --output",
-                                   part.native().substr(0, 40), part.native().size(), longest_file_name));
+      throw InputError(
+          fmt::format("the run directory's name '{}...' has {} bytes; file systems take {} at most, choose a "
+                      "shorter --output",
+                      part.native().substr(0, 40), part.native().size(), longest_file_name));
 }
 
 std::string run_path(const TrainCommand& command, const LoadedDeck& loaded) {
@@ -35,22 +37,31 @@ std::string run_path(const TrainCommand& command, const LoadedDeck& loaded) {
 std::int64_t plan_rounds(const config::Deck& deck) {
   const config::PlannedRounds planned = config::planned_rounds(deck);
   if (planned.rounded)
-    log::info(fmt::format("run.environment_steps = {} is rounded up to {} whole rounds", *deck.run.environment_steps, planned.rounds));
+    log::info(fmt::format("run.environment_steps = {} is rounded up to {} whole rounds",
+                          *deck.run.environment_steps, planned.rounds));
   return planned.rounds;
 }
 
 void tell_about_length(const RunState& state, std::int64_t planned) {
   if (state.counters.horizon != planned)
-    log::info(fmt::format("run length: {} -> {} rounds; linear schedules fall over the first {} rounds, the length when the run began, and keep "
-                          "their last value after it",
-                          state.counters.horizon, planned, state.counters.horizon));
+    log::info(
+        fmt::format("run length: {} -> {} rounds; linear schedules fall over the first {} rounds, the length "
+                    "when the run began, and keep "
+                    "their last value after it",
+                    state.counters.horizon, planned, state.counters.horizon));
 }
 
-std::unique_ptr<MetricsFile> open_metrics(const RunDirectory& directory, const std::optional<MetricsFile::Mark>& mark, const RunState& state) {
+std::unique_ptr<MetricsFile> open_metrics(const RunDirectory& directory,
+                                          const std::optional<MetricsFile::Mark>& mark,
+                                          const RunState& state) {
   if (!mark) return std::make_unique<MetricsFile>(MetricsFile::start(directory.metrics()));
-  const std::size_t lines = state.history.rows() - static_cast<std::size_t>(state.counters.evaluation_pending);
-  auto file = std::make_unique<MetricsFile>(MetricsFile::resume(directory.metrics(), *mark, state.history, lines));
-  if (file->rewritten()) log::info(fmt::format("'{}' is written anew from the checkpoint's history, without timings", directory.metrics()));
+  const std::size_t lines =
+      state.history.rows() - static_cast<std::size_t>(state.counters.evaluation_pending);
+  auto file =
+      std::make_unique<MetricsFile>(MetricsFile::resume(directory.metrics(), *mark, state.history, lines));
+  if (file->rewritten())
+    log::info(fmt::format("'{}' is written anew from the checkpoint's history, without timings",
+                          directory.metrics()));
   return file;
 }
 
@@ -71,7 +82,9 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
   directory.lock_existing();
   const auto from = find_checkpoint(*collectives, directory, command.resume);
   const auto algorithm = algorithms::make_algorithm(deck, *collectives);
-  RunState state{.counters = {.round = 0, .environment_steps = 0, .horizon = planned, .evaluation_pending = 0}, .history = {}};
+  RunState state{
+      .counters = {.round = 0, .environment_steps = 0, .horizon = planned, .evaluation_pending = 0},
+      .history = {}};
   std::optional<MetricsFile::Mark> mark;
   if (from) {
     mark = resume_run(*collectives, *from, deck, *algorithm, state);
@@ -87,11 +100,16 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
   }
 
   directory.open(config::effective_deck(deck));
-  const std::unique_ptr<MetricsFile> metrics = collectives->rank() == 0 ? open_metrics(directory, mark, state) : nullptr;
-  log::info(fmt::format("training {} on {}: {} rounds, run directory '{}'", deck.algorithm.name, deck.environment.name, planned, directory.path()));
-  const ExitCode code = Training(runtime, *collectives, deck, *algorithm, directory, state, metrics.get(), planned).run();
-  log::info(code == ExitCode::done ? fmt::format("done: {} rounds", state.counters.round)
-                                   : fmt::format("stopped after round {} of {}; the same command goes on from here", state.counters.round, planned));
+  const std::unique_ptr<MetricsFile> metrics =
+      collectives->rank() == 0 ? open_metrics(directory, mark, state) : nullptr;
+  log::info(fmt::format("training {} on {}: {} rounds, run directory '{}'", deck.algorithm.name,
+                        deck.environment.name, planned, directory.path()));
+  const ExitCode code =
+      Training(runtime, *collectives, deck, *algorithm, directory, state, metrics.get(), planned).run();
+  log::info(code == ExitCode::done
+                ? fmt::format("done: {} rounds", state.counters.round)
+                : fmt::format("stopped after round {} of {}; the same command goes on from here",
+                              state.counters.round, planned));
   runtime.finish();
   return static_cast<int>(code);
 }

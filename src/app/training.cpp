@@ -50,8 +50,9 @@ class RoundMetrics {
 
 }  // namespace
 
-Training::Training(Runtime& runtime, comm::Collectives& collectives, const config::Deck& deck, algorithms::Algorithm& algorithm,
-                   RunDirectory& directory, RunState& state, MetricsFile* metrics, std::int64_t planned_rounds)
+Training::Training(Runtime& runtime, comm::Collectives& collectives, const config::Deck& deck,
+                   algorithms::Algorithm& algorithm, RunDirectory& directory, RunState& state,
+                   MetricsFile* metrics, std::int64_t planned_rounds)
     : runtime_(runtime),
       collectives_(collectives),
       deck_(deck),
@@ -59,7 +60,9 @@ Training::Training(Runtime& runtime, comm::Collectives& collectives, const confi
       state_(state),
       metrics_(metrics),
       planned_rounds_(planned_rounds),
-      writer_(collectives, {.directory = directory.checkpoints(), .keep = deck.checkpoint.keep, .keep_every = deck.checkpoint.keep_every}),
+      writer_(collectives, {.directory = directory.checkpoints(),
+                            .keep = deck.checkpoint.keep,
+                            .keep_every = deck.checkpoint.keep_every}),
       progress_(collectives.rank() == 0, state.counters.round, planned_rounds) {}
 
 bool Training::evaluation_due() const {
@@ -68,7 +71,8 @@ bool Training::evaluation_due() const {
 }
 
 bool Training::checkpoint_due() const {
-  const std::int64_t every = deck_.checkpoint.every > 0 ? deck_.checkpoint.every : std::max<std::int64_t>(planned_rounds_ / 10, 1);
+  const std::int64_t every =
+      deck_.checkpoint.every > 0 ? deck_.checkpoint.every : std::max<std::int64_t>(planned_rounds_ / 10, 1);
   return state_.counters.round == planned_rounds_ || state_.counters.round % every == 0;
 }
 
@@ -82,7 +86,8 @@ History::Row Training::run_round(bool& stop) {
   RoundMetrics metrics;
   ShardedBatch batch;
   while (round->next(batch)) {
-    const learner::StepResult result = algorithm_.learner().update(batch, {.stop = runtime_.stop_requested()});
+    const learner::StepResult result =
+        algorithm_.learner().update(batch, {.stop = runtime_.stop_requested()});
     metrics.add(result.metrics);
     stop = stop || result.agreed.stop;
   }
@@ -108,8 +113,9 @@ History::Row Training::run_round(bool& stop) {
 // Evaluates the last round; false when a stop was agreed meanwhile: it is then run again on resume.
 bool Training::evaluate_pending() {
   const double started = now_seconds();
-  const auto result = algorithm_.policy().evaluate(collectives_, deck_.evaluation.episodes, static_cast<std::uint64_t>(deck_.evaluation.seed),
-                                          [this] { return runtime_.stop_requested(); });
+  const auto result = algorithm_.policy().evaluate(collectives_, deck_.evaluation.episodes,
+                                                   static_cast<std::uint64_t>(deck_.evaluation.seed),
+                                                   [this] { return runtime_.stop_requested(); });
   if (result.abandoned) return false;
   state_.history.set_last("evaluation_return_mean", result.return_mean);
   state_.counters.evaluation_pending = 0;

@@ -17,10 +17,12 @@ namespace lockstep::app {
 
 class Training {
  public:
-  Training(Runtime& runtime, comm::Collectives& collectives, const config::Deck& deck, algorithms::Algorithm& algorithm,
-           RunDirectory& directory, RunState& state, MetricsFile* metrics, std::int64_t planned_rounds);
+  Training(Runtime& runtime, comm::Collectives& collectives, const config::Deck& deck,
+           algorithms::Algorithm& algorithm, RunDirectory& directory, RunState& state, MetricsFile* metrics,
+           std::int64_t planned_rounds);
 
-  // Collective. Rounds until the plan is done or a stop is agreed; a checkpoint at the end either way. Returns the exit code.
+  // Collective. Rounds until the plan is done or a stop is agreed; a checkpoint at the end either way.
+  // Returns the exit code.
   ExitCode run();
 
  private:

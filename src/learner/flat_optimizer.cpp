@@ -11,7 +11,8 @@
 namespace lockstep::learner {
 namespace {
 
-// A group's parts on this rank, as the lists that fused kernels take. `moments[m]` holds the m-th state of each part.
+// A group's parts on this rank, as the lists that fused kernels take. `moments[m]` holds the m-th state of
+// each part.
 struct GroupState {
   OptimizerOptions options;
   std::vector<std::size_t> parts;  // indices into the store's owned parts
@@ -27,7 +28,8 @@ std::vector<std::string> moment_names(const OptimizerOptions& options) {
 }
 
 GroupState make_group(std::size_t index, const OptimizerOptions& options, const FlatStore& store) {
-  GroupState group{.options = options, .parts = {}, .parameters = {}, .gradients = {}, .moments = {}, .step = {}};
+  GroupState group{
+      .options = options, .parts = {}, .parameters = {}, .gradients = {}, .moments = {}, .step = {}};
   group.step = at::zeros({}, at::kFloat);
   group.moments.resize(moment_names(options).size());
   for (std::size_t i = 0; i < store.owned().size(); ++i) {
@@ -48,17 +50,20 @@ void step_group(GroupState& group) {
   const std::vector<at::Tensor> steps(group.parameters.size(), group.step);
   switch (o.kind) {
     case OptimizerKind::adamw:
-      at::_fused_adamw_(group.parameters, group.gradients, group.moments[0], group.moments[1], {}, steps, o.learning_rate,
-                        o.beta1, o.beta2, o.weight_decay, o.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+      at::_fused_adamw_(group.parameters, group.gradients, group.moments[0], group.moments[1], {}, steps,
+                        o.learning_rate, o.beta1, o.beta2, o.weight_decay, o.epsilon, /*amsgrad=*/false,
+                        /*maximize=*/false);
       break;
     case OptimizerKind::adam:
-      at::_fused_adam_(group.parameters, group.gradients, group.moments[0], group.moments[1], {}, steps, o.learning_rate,
-                       o.beta1, o.beta2, o.weight_decay, o.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+      at::_fused_adam_(group.parameters, group.gradients, group.moments[0], group.moments[1], {}, steps,
+                       o.learning_rate, o.beta1, o.beta2, o.weight_decay, o.epsilon, /*amsgrad=*/false,
+                       /*maximize=*/false);
       break;
     case OptimizerKind::sgd:
       at::_fused_sgd_(group.parameters, group.gradients,
-                      group.moments.empty() ? at::TensorList{} : at::TensorList(group.moments[0]), o.weight_decay,
-                      o.momentum, o.learning_rate, /*dampening=*/0.0, /*nesterov=*/false, /*maximize=*/false,
+                      group.moments.empty() ? at::TensorList{} : at::TensorList(group.moments[0]),
+                      o.weight_decay, o.momentum, o.learning_rate, /*dampening=*/0.0, /*nesterov=*/false,
+                      /*maximize=*/false,
                       /*is_first_step=*/group.step.item<float>() == 1.0f);
       break;
   }
@@ -71,27 +76,35 @@ struct FlatOptimizer::State {
   FlatStore& store;
   std::vector<GroupState> groups;
 
-  StateEntry moment_entry(const GroupState& group, std::size_t moment, std::size_t parameter, const std::string& name);
+  StateEntry moment_entry(const GroupState& group, std::size_t moment, std::size_t parameter,
+                          const std::string& name);
 };
 
 FlatOptimizer::FlatOptimizer(const std::vector<ParameterGroup>& groups, FlatStore& store)
     : state_(std::make_unique<State>(store)) {
-  for (std::size_t i = 0; i < groups.size(); ++i) state_->groups.push_back(make_group(i, groups[i].options, store));
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    state_->groups.push_back(make_group(i, groups[i].options, store));
 }
 
 FlatOptimizer::~FlatOptimizer() = default;
 
-void FlatOptimizer::step(std::size_t group) { step_group(state_->groups.at(group)); }
+void FlatOptimizer::step(std::size_t group) {
+  step_group(state_->groups.at(group));
+}
 
 void FlatOptimizer::set_learning_rate(std::size_t group, double learning_rate) {
   state_->groups.at(group).options.learning_rate = learning_rate;
 }
-double FlatOptimizer::learning_rate(std::size_t group) const { return state_->groups.at(group).options.learning_rate; }
-std::size_t FlatOptimizer::groups() const noexcept { return state_->groups.size(); }
+double FlatOptimizer::learning_rate(std::size_t group) const {
+  return state_->groups.at(group).options.learning_rate;
+}
+std::size_t FlatOptimizer::groups() const noexcept {
+  return state_->groups.size();
+}
 
 // The extents of one parameter's moment: wherever this rank's parts meet the parameter.
-StateEntry FlatOptimizer::State::moment_entry(const GroupState& group, std::size_t moment, std::size_t parameter,
-                                              const std::string& name) {
+StateEntry FlatOptimizer::State::moment_entry(const GroupState& group, std::size_t moment,
+                                              std::size_t parameter, const std::string& name) {
   const ParameterSpec& spec = store.parameter(parameter);
   StateEntry entry{.name = name, .dtype = spec.dtype, .shape = spec.shape, .extents = {}};
   for (std::size_t i = 0; i < group.parts.size(); ++i) {

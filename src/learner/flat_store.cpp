@@ -26,12 +26,14 @@ namespace {
 // A flat tensor over a buffer, which it keeps alive.
 at::Tensor flat_tensor(const staging::Buffer& buffer, std::size_t elements, Dtype dtype) {
   auto* data = const_cast<std::byte*>(buffer.data());
-  return at::from_blob(data, {static_cast<std::int64_t>(elements)}, [owner = buffer.owner()](void*) {},
-                       at::TensorOptions().dtype(scalar_type_of(dtype)));
+  return at::from_blob(
+      data, {static_cast<std::int64_t>(elements)}, [owner = buffer.owner()](void*) {},
+      at::TensorOptions().dtype(scalar_type_of(dtype)));
 }
 
 at::Tensor view_of(const at::Tensor& flat, const Placement& place, const std::vector<std::int64_t>& shape) {
-  return flat.narrow(0, static_cast<std::int64_t>(place.offset), static_cast<std::int64_t>(place.elements)).view(shape);
+  return flat.narrow(0, static_cast<std::int64_t>(place.offset), static_cast<std::int64_t>(place.elements))
+      .view(shape);
 }
 
 // Refuses what a flat buffer cannot hold or the reduction cannot sum.
@@ -41,10 +43,13 @@ void check_parameter(const NamedTensor& parameter) {
     throw ContractError(fmt::format("parameter '{}' {}", parameter.name, what));
   };
   if (!tensor.defined()) refuse("is undefined");
-  if (!tensor.is_leaf() || !tensor.requires_grad()) refuse("is no leaf that requires a gradient; leave it out of the groups");
+  if (!tensor.is_leaf() || !tensor.requires_grad())
+    refuse("is no leaf that requires a gradient; leave it out of the groups");
   if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble)
-    refuse(fmt::format("has dtype {}; float32 and float64 are supported", c10::toString(tensor.scalar_type())));
-  if (!tensor.device().is_cpu()) refuse(fmt::format("is on {}; this build trains on the CPU", tensor.device().str()));
+    refuse(
+        fmt::format("has dtype {}; float32 and float64 are supported", c10::toString(tensor.scalar_type())));
+  if (!tensor.device().is_cpu())
+    refuse(fmt::format("is on {}; this build trains on the CPU", tensor.device().str()));
 }
 
 std::vector<ParameterSpec> specs_of(const std::vector<ParameterGroup>& groups) {
@@ -69,16 +74,16 @@ struct FlatStore::State {
   StoreOptions options;
   std::vector<ParameterSpec> specs;
   ShardingPlan plan;
-  std::vector<at::Tensor> tensors;                          // the parameters, views of flat_parameters
-  std::vector<at::Tensor> flat_parameters;                  // by buffer
-  std::vector<std::vector<at::Tensor>> flat_gradients;      // [slot][buffer]
-  std::vector<std::vector<at::Tensor>> gradient_views;      // [slot][parameter]
+  std::vector<at::Tensor> tensors;                      // the parameters, views of flat_parameters
+  std::vector<at::Tensor> flat_parameters;              // by buffer
+  std::vector<std::vector<at::Tensor>> flat_gradients;  // [slot][buffer]
+  std::vector<std::vector<at::Tensor>> gradient_views;  // [slot][parameter]
   std::vector<OwnedPart> owned;
-  std::vector<OwnedPart> share;                             // what this rank reduces: `owned`, or its cut of it
-  std::vector<std::vector<Block>> share_blocks;             // the norm's blocks of each
+  std::vector<OwnedPart> share;                  // what this rank reduces: `owned`, or its cut of it
+  std::vector<std::vector<Block>> share_blocks;  // the norm's blocks of each
   LeafTree::Step step;
   bool in_leaf = false;
-  std::vector<bool> taken;                                  // by parameter, in this leaf
+  std::vector<bool> taken;  // by parameter, in this leaf
   std::vector<bool> group_received;
 
   void take(std::size_t index, const at::Tensor& parameter);
@@ -106,9 +111,10 @@ void FlatStore::State::take(std::size_t index, const at::Tensor& parameter) {
   const at::Tensor gradient = parameter.grad();
   parameter.mutable_grad().reset();
   if (!in_leaf)
-    throw ContractError(fmt::format("parameter '{}' received a gradient outside a step; compute losses under a "
-                                    "no-gradient guard, or let the learner run backward",
-                                    specs[index].name));
+    throw ContractError(
+        fmt::format("parameter '{}' received a gradient outside a step; compute losses under a "
+                    "no-gradient guard, or let the learner run backward",
+                    specs[index].name));
   at::Tensor& into = gradient_views[step.slot][index];
   if (step.add)
     into.add_(gradient);
@@ -178,7 +184,8 @@ std::vector<OwnedPart> FlatStore::State::parts_of_rank() const {
 
 void FlatStore::State::find_parts() {
   share = parts_of_rank();
-  for (const OwnedPart& part : share) share_blocks.push_back(blocks_within(plan.buffers[part.buffer], part.begin, part.end));
+  for (const OwnedPart& part : share)
+    share_blocks.push_back(blocks_within(plan.buffers[part.buffer], part.begin, part.end));
   if (options.sharding == Sharding::optimizer) {
     owned = share;
     return;
@@ -199,23 +206,43 @@ FlatStore::FlatStore(const std::vector<ParameterGroup>& groups, comm::Collective
   s.taken.resize(s.specs.size());
   s.group_received.resize(groups.size());
   for (std::size_t i = 0; i < s.tensors.size(); ++i)
-    torch::autograd::impl::set_post_acc_grad_hooks(s.tensors[i], std::make_unique<TakeGradient<State>>(&s, i));
+    torch::autograd::impl::set_post_acc_grad_hooks(s.tensors[i],
+                                                   std::make_unique<TakeGradient<State>>(&s, i));
 }
 
 FlatStore::~FlatStore() {
-  for (const at::Tensor& tensor : state_->tensors) torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
+  for (const at::Tensor& tensor : state_->tensors)
+    torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
 }
 
-comm::Collectives& FlatStore::collectives() noexcept { return state_->collectives; }
-const ShardingPlan& FlatStore::plan() const noexcept { return state_->plan; }
-const StoreOptions& FlatStore::options() const noexcept { return state_->options; }
-const std::vector<OwnedPart>& FlatStore::owned() const noexcept { return state_->owned; }
-const std::string& FlatStore::parameter_name(std::size_t index) const { return state_->specs.at(index).name; }
-const ParameterSpec& FlatStore::parameter(std::size_t index) const { return state_->specs.at(index); }
-std::size_t FlatStore::parameter_count() const noexcept { return state_->specs.size(); }
+comm::Collectives& FlatStore::collectives() noexcept {
+  return state_->collectives;
+}
+const ShardingPlan& FlatStore::plan() const noexcept {
+  return state_->plan;
+}
+const StoreOptions& FlatStore::options() const noexcept {
+  return state_->options;
+}
+const std::vector<OwnedPart>& FlatStore::owned() const noexcept {
+  return state_->owned;
+}
+const std::string& FlatStore::parameter_name(std::size_t index) const {
+  return state_->specs.at(index).name;
+}
+const ParameterSpec& FlatStore::parameter(std::size_t index) const {
+  return state_->specs.at(index);
+}
+std::size_t FlatStore::parameter_count() const noexcept {
+  return state_->specs.size();
+}
 
-void FlatStore::begin_step() noexcept { state_->group_received.assign(state_->group_received.size(), false); }
-bool FlatStore::received(std::size_t group) const noexcept { return state_->group_received[group]; }
+void FlatStore::begin_step() noexcept {
+  state_->group_received.assign(state_->group_received.size(), false);
+}
+bool FlatStore::received(std::size_t group) const noexcept {
+  return state_->group_received[group];
+}
 
 void FlatStore::begin_leaf(const LeafTree::Step& step) {
   state_->step = step;
@@ -231,7 +258,8 @@ void FlatStore::end_leaf(const LeafTree::Step& step) {
       if (!s.taken[i]) s.gradient_views[step.slot][i].zero_();
   for (std::size_t merged = 0; merged < step.merges; ++merged) {
     const std::size_t from = step.slot - merged;
-    for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) s.flat_gradients[from - 1][b].add_(s.flat_gradients[from][b]);
+    for (std::size_t b = 0; b < s.plan.buffers.size(); ++b)
+      s.flat_gradients[from - 1][b].add_(s.flat_gradients[from][b]);
   }
 }
 
@@ -247,11 +275,14 @@ void FlatStore::reduce() {
     const FlatBuffer& buffer = s.plan.buffers[b];
     auto* data = static_cast<std::byte*>(s.flat_gradients[0][b].data_ptr());
     for (const Bucket& bucket : buffer.buckets)
-      s.collectives.reduce_scatter(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype, s.options.reduction)
+      s.collectives
+          .reduce_scatter(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype,
+                          s.options.reduction)
           .wait();
     if (s.options.sharding == Sharding::none)
       for (const Bucket& bucket : buffer.buckets)
-        s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype).wait();
+        s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype)
+            .wait();
   }
 }
 
@@ -272,8 +303,9 @@ std::size_t FlatStore::first_non_finite() const {
   std::size_t first = parameter_count();
   for (const OwnedPart& part : state_->share)
     for (const ParameterRun& run : runs_within(state_->plan.buffers[part.buffer], part.begin, part.end)) {
-      const at::Tensor values = part.gradients.narrow(0, static_cast<std::int64_t>(run.buffer_offset - part.begin),
-                                                      static_cast<std::int64_t>(run.length));
+      const at::Tensor values =
+          part.gradients.narrow(0, static_cast<std::int64_t>(run.buffer_offset - part.begin),
+                                static_cast<std::int64_t>(run.length));
       if (run.parameter < first && !at::isfinite(values).all().item<bool>()) first = run.parameter;
     }
   return first;

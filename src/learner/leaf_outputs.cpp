@@ -13,8 +13,12 @@
 namespace lockstep::learner {
 namespace {
 
-bool is_loss(const std::string& name) { return name.starts_with("loss"); }
-bool is_maximum(const std::string& name) { return name.starts_with("max_"); }
+bool is_loss(const std::string& name) {
+  return name.starts_with("loss");
+}
+bool is_maximum(const std::string& name) {
+  return name.starts_with("max_");
+}
 
 std::string shape_text(const at::Tensor& tensor) {
   std::ostringstream text;
@@ -30,9 +34,10 @@ std::vector<std::string> names_of(const losses::Outputs& outputs) {
 
 void check_scalar(const std::string& name, const at::Tensor& tensor) {
   if (tensor.dim() != 0)
-    throw ContractError(fmt::format("the loss's output '{}' has shape {}; it must be a scalar (0-d): reduce it with the "
-                                    "global totals",
-                                    name, shape_text(tensor)));
+    throw ContractError(
+        fmt::format("the loss's output '{}' has shape {}; it must be a scalar (0-d): reduce it with the "
+                    "global totals",
+                    name, shape_text(tensor)));
 }
 
 }  // namespace
@@ -93,8 +98,9 @@ at::Tensor total_loss(const losses::Outputs& outputs) {
     total = total.defined() ? total + tensor : tensor;
   }
   if (!total.defined())
-    throw ContractError(fmt::format("no output of the loss begins with 'loss', so there is nothing to minimise; found: {}",
-                                    outputs.empty() ? "none" : fmt::format("{}", fmt::join(names_of(outputs), ", "))));
+    throw ContractError(
+        fmt::format("no output of the loss begins with 'loss', so there is nothing to minimise; found: {}",
+                    outputs.empty() ? "none" : fmt::format("{}", fmt::join(names_of(outputs), ", "))));
   return total;
 }
 

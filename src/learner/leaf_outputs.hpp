@@ -26,8 +26,8 @@ class LeafOutputs {
   std::vector<double> maxima_;  // of the names that start with max_, in order
 };
 
-// The sum of the outputs whose name starts with "loss", to differentiate. ContractError naming the keys found when there
-// is none, or key and shape when one is no scalar.
+// The sum of the outputs whose name starts with "loss", to differentiate. ContractError naming the keys found
+// when there is none, or key and shape when one is no scalar.
 at::Tensor total_loss(const losses::Outputs& outputs);
 
 }  // namespace lockstep::learner

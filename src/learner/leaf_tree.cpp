@@ -12,9 +12,10 @@ namespace lockstep::learner {
 
 LeafTree::LeafTree(std::size_t total, std::size_t own) : own_(own) {
   if (own == 0 || total % own != 0 || !tree_splits(total, total / own))
-    throw ContractError(fmt::format("{} of {} leaves are no whole part of the reduction tree; leaves a rank must be a "
-                                    "power of two that divides the total, or all of them",
-                                    own, total));
+    throw ContractError(
+        fmt::format("{} of {} leaves are no whole part of the reduction tree; leaves a rank must be a "
+                    "power of two that divides the total, or all of them",
+                    own, total));
   block_ = own == total ? power_of_two_factor(total) : own;
   slots_ = 1;
   for (std::size_t leaf = 0; leaf < own_; ++leaf) slots_ = std::max(slots_, step(leaf).slot + 1);
@@ -22,7 +23,8 @@ LeafTree::LeafTree(std::size_t total, std::size_t own) : own_(own) {
 
 LeafTree::Step LeafTree::step(std::size_t leaf) const noexcept {
   const std::size_t within = leaf % block_;
-  // Partial sums waiting before this leaf: one for each set bit of the counter, and the sum of the earlier blocks.
+  // Partial sums waiting before this leaf: one for each set bit of the counter, and the sum of the earlier
+  // blocks.
   const std::size_t waiting = std::popcount(within) + (leaf >= block_ ? 1 : 0);
   const bool block_ends = within == block_ - 1 && leaf >= block_;
   const std::size_t merges = std::countr_one(within) + (block_ends ? 1 : 0);

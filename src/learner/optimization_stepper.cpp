@@ -23,10 +23,13 @@ constexpr double clip_epsilon = 1e-6;
 
 void check_options(const StepperOptions& options) {
   if (options.accumulation < 1 || !std::has_single_bit(static_cast<std::uint64_t>(options.accumulation)))
-    throw ContractError(fmt::format("accumulation is {}; it must be a power of two, 1 or more", options.accumulation));
+    throw ContractError(
+        fmt::format("accumulation is {}; it must be a power of two, 1 or more", options.accumulation));
   if (!(options.clip_norm >= 0) || !std::isfinite(options.clip_norm))
-    throw ContractError(fmt::format("clip_norm is {}; it must be finite, 0 (no clipping) or more", options.clip_norm));
-  if (options.max_skips < 0) throw ContractError(fmt::format("max_skips is {}; it must be 0 or more", options.max_skips));
+    throw ContractError(
+        fmt::format("clip_norm is {}; it must be finite, 0 (no clipping) or more", options.clip_norm));
+  if (options.max_skips < 0)
+    throw ContractError(fmt::format("max_skips is {}; it must be 0 or more", options.max_skips));
 }
 
 void check_groups(const std::vector<ParameterGroup>& groups) {
@@ -35,9 +38,10 @@ void check_groups(const std::vector<ParameterGroup>& groups) {
     for (const NamedTensor& parameter : group.parameters) {
       const auto [found, fresh] = seen.try_emplace(parameter.tensor.unsafeGetTensorImpl(), parameter.name);
       if (!fresh)
-        throw ContractError(fmt::format("parameter '{}' is in the groups twice (also as '{}'); a tied parameter belongs in "
-                                        "once, under its first name",
-                                        parameter.name, found->second));
+        throw ContractError(
+            fmt::format("parameter '{}' is in the groups twice (also as '{}'); a tied parameter belongs in "
+                        "once, under its first name",
+                        parameter.name, found->second));
     }
   if (seen.empty()) throw ContractError("the parameter groups are empty: there is nothing to train");
 }
@@ -57,8 +61,8 @@ struct OptimizationStepper::State {
 
   std::vector<Batch> leaves_of(const ShardedBatch& batch) const;
   losses::Totals merged_totals(const losses::Loss& loss, const std::vector<Batch>& leaves);
-  void run_leaf(losses::Loss& loss, const Batch& leaf, const losses::Totals& totals, const LeafTree::Step& step,
-                LeafOutputs& outputs);
+  void run_leaf(losses::Loss& loss, const Batch& leaf, const losses::Totals& totals,
+                const LeafTree::Step& step, LeafOutputs& outputs);
   void check_coverage(losses::Loss& loss);
   void find_unowned(losses::Loss& loss);
   StepResult finish(losses::Loss& loss, const losses::Totals& totals, LeafOutputs& outputs, Votes votes);
@@ -77,11 +81,16 @@ OptimizationStepper::OptimizationStepper(std::vector<ParameterGroup> groups, con
 
 OptimizationStepper::~OptimizationStepper() = default;
 
-const StepperOptions& OptimizationStepper::options() const noexcept { return state_->options; }
-const std::vector<ParameterGroup>& OptimizationStepper::groups() const noexcept { return state_->groups; }
+const StepperOptions& OptimizationStepper::options() const noexcept {
+  return state_->options;
+}
+const std::vector<ParameterGroup>& OptimizationStepper::groups() const noexcept {
+  return state_->groups;
+}
 
 void OptimizationStepper::attach(FlatStore& store, const LeafTree& tree) {
-  if (state_->store != nullptr) throw ContractError("this stepper already belongs to a learner; make one for each");
+  if (state_->store != nullptr)
+    throw ContractError("this stepper already belongs to a learner; make one for each");
   state_->store = &store;
   state_->tree = tree;
   state_->optimizer = std::make_unique<FlatOptimizer>(state_->groups, store);
@@ -100,7 +109,8 @@ std::vector<Batch> OptimizationStepper::State::leaves_of(const ShardedBatch& bat
   return leaves;
 }
 
-losses::Totals OptimizationStepper::State::merged_totals(const losses::Loss& loss, const std::vector<Batch>& leaves) {
+losses::Totals OptimizationStepper::State::merged_totals(const losses::Loss& loss,
+                                                         const std::vector<Batch>& leaves) {
   losses::Totals totals;
   {
     const at::NoGradGuard no_gradient;
@@ -116,7 +126,8 @@ void OptimizationStepper::State::find_unowned(losses::Loss& loss) {
   unowned = trainable_parameters(loss.module());
   std::erase_if(unowned, [&](const NamedTensor& candidate) {
     return std::ranges::any_of(groups, [&](const ParameterGroup& group) {
-      return std::ranges::any_of(group.parameters, [&](const NamedTensor& owned) { return owned.tensor.is_same(candidate.tensor); });
+      return std::ranges::any_of(
+          group.parameters, [&](const NamedTensor& owned) { return owned.tensor.is_same(candidate.tensor); });
     });
   });
   checked_loss = &loss;
@@ -135,9 +146,10 @@ void OptimizationStepper::State::check_coverage(losses::Loss& loss) {
   const std::size_t shown = std::min<std::size_t>(missed.size(), 5);
   const std::string more = missed.size() > shown ? fmt::format(" and {} more", missed.size() - shown) : "";
   missed.resize(shown);
-  throw ContractError(fmt::format("the loss differentiates parameters that no optimizer group holds: {}{}; add them to a "
-                                  "group, or set requires_grad to false",
-                                  fmt::join(missed, ", "), more));
+  throw ContractError(
+      fmt::format("the loss differentiates parameters that no optimizer group holds: {}{}; add them to a "
+                  "group, or set requires_grad to false",
+                  fmt::join(missed, ", "), more));
 }
 
 void OptimizationStepper::State::run_leaf(losses::Loss& loss, const Batch& leaf, const losses::Totals& totals,
@@ -172,21 +184,24 @@ StepResult OptimizationStepper::State::skip(const Agreement& agreed, double norm
   std::int64_t first = static_cast<std::int64_t>(store->first_non_finite());
   store->collectives().all_reduce(&first, 1, Dtype::int64, comm::ReduceOp::min).wait();
   const auto index = static_cast<std::size_t>(first);
-  const std::string cause = !losses_finite ? "a loss is not finite"
-                                           : fmt::format("the gradient norm is {}", norm);
-  const std::string where = index < store->parameter_count()
-                                ? fmt::format("; first parameter with a non-finite gradient: {}", store->parameter_name(index))
-                                : "";
-  log::info(fmt::format("step skipped after step {}: {}{}; skipped in a row: {}", steps, cause, where, consecutive_skips));
+  const std::string cause =
+      !losses_finite ? "a loss is not finite" : fmt::format("the gradient norm is {}", norm);
+  const std::string where =
+      index < store->parameter_count()
+          ? fmt::format("; first parameter with a non-finite gradient: {}", store->parameter_name(index))
+          : "";
+  log::info(fmt::format("step skipped after step {}: {}{}; skipped in a row: {}", steps, cause, where,
+                        consecutive_skips));
   if (consecutive_skips > options.max_skips)
-    throw NumericError(fmt::format("{} steps in a row were skipped (learner.max_skips = {}): {}{}; lower the learning rate, or look "
-                                   "at the data",
-                                   consecutive_skips, options.max_skips, cause, where));
+    throw NumericError(fmt::format(
+        "{} steps in a row were skipped (learner.max_skips = {}): {}{}; lower the learning rate, or look "
+        "at the data",
+        consecutive_skips, options.max_skips, cause, where));
   return {.metrics = {{"skipped", 1.0}}, .agreed = agreed, .stepped = false};
 }
 
-StepResult OptimizationStepper::State::finish(losses::Loss& loss, const losses::Totals& totals, LeafOutputs& outputs,
-                                              Votes votes) {
+StepResult OptimizationStepper::State::finish(losses::Loss& loss, const losses::Totals& totals,
+                                              LeafOutputs& outputs, Votes votes) {
   const fault::Action injected = fault::at("step", static_cast<std::uint64_t>(steps));
   store->reduce();
   if (injected == fault::Action::nan && !store->owned().empty())
@@ -206,7 +221,8 @@ StepResult OptimizationStepper::State::finish(losses::Loss& loss, const losses::
 
   const double norm = std::sqrt(squares.value());
   const bool losses_finite = outputs.losses_finite();
-  const Agreement agreed{.finite = losses_finite && std::isfinite(norm), .stop = stop > 0, .save_failed = save_failed > 0};
+  const Agreement agreed{
+      .finite = losses_finite && std::isfinite(norm), .stop = stop > 0, .save_failed = save_failed > 0};
   if (!agreed.finite) return skip(agreed, norm, losses_finite);
   apply(norm, received);
   ++steps;
@@ -222,7 +238,8 @@ StepResult OptimizationStepper::update(losses::Loss& loss, const ShardedBatch& b
   const losses::Totals totals = s.merged_totals(loss, leaves);
   LeafOutputs outputs;
   s.store->begin_step();
-  for (std::size_t i = 0; i < leaves.size(); ++i) s.run_leaf(loss, leaves[i], totals, s.tree->step(i), outputs);
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    s.run_leaf(loss, leaves[i], totals, s.tree->step(i), outputs);
   return s.finish(loss, totals, outputs, votes);
 }
 
@@ -241,11 +258,18 @@ losses::Metrics OptimizationStepper::evaluate(losses::Loss& loss, const ShardedB
 
 void OptimizationStepper::set_learning_rate(double learning_rate) {
   state_->learning_rate = learning_rate;
-  for (std::size_t group = 0; group < state_->groups.size(); ++group) state_->optimizer->set_learning_rate(group, learning_rate);
+  for (std::size_t group = 0; group < state_->groups.size(); ++group)
+    state_->optimizer->set_learning_rate(group, learning_rate);
 }
-double OptimizationStepper::learning_rate() const { return state_->learning_rate; }
-std::int64_t OptimizationStepper::steps() const noexcept { return state_->steps; }
-std::int64_t OptimizationStepper::skipped() const noexcept { return state_->skipped; }
+double OptimizationStepper::learning_rate() const {
+  return state_->learning_rate;
+}
+std::int64_t OptimizationStepper::steps() const noexcept {
+  return state_->steps;
+}
+std::int64_t OptimizationStepper::skipped() const noexcept {
+  return state_->skipped;
+}
 
 StateView OptimizationStepper::state() {
   StateView view = state_->optimizer->state();

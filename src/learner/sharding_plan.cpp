@@ -68,14 +68,17 @@ double ShardingPlan::padding_share() const noexcept {
   return all == 0 ? 0.0 : static_cast<double>(all - used) / static_cast<double>(all);
 }
 
-ShardingPlan make_plan(const std::vector<ParameterSpec>& parameters, std::size_t ranks, std::size_t bucket_bytes) {
+ShardingPlan make_plan(const std::vector<ParameterSpec>& parameters, std::size_t ranks,
+                       std::size_t bucket_bytes) {
   if (ranks == 0) throw ContractError("a sharding plan needs at least one rank");
   ShardingPlan plan{.ranks = ranks, .buffers = {}};
   std::map<std::pair<std::size_t, Dtype>, std::size_t> index;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const ParameterSpec& spec = parameters[i];
     const auto [found, fresh] = index.try_emplace({spec.group, spec.dtype}, plan.buffers.size());
-    if (fresh) plan.buffers.push_back({.group = spec.group, .dtype = spec.dtype, .elements = 0, .placements = {}, .buckets = {}});
+    if (fresh)
+      plan.buffers.push_back(
+          {.group = spec.group, .dtype = spec.dtype, .elements = 0, .placements = {}, .buckets = {}});
     FlatBuffer& buffer = plan.buffers[found->second];
     buffer.placements.push_back({.parameter = i, .offset = buffer.elements, .elements = spec.elements()});
     buffer.elements += padded(spec.elements());
@@ -104,7 +107,8 @@ std::vector<Block> blocks_within(const FlatBuffer& buffer, std::size_t begin, st
     if (run.parameter_offset % block_elements != 0)
       throw ContractError("a slice begins inside a block; slices must be cut at block borders");
     for (std::size_t at = 0; at < run.length; at += block_elements)
-      blocks.push_back({.offset = run.buffer_offset + at, .elements = std::min(block_elements, run.length - at)});
+      blocks.push_back(
+          {.offset = run.buffer_offset + at, .elements = std::min(block_elements, run.length - at)});
   }
   return blocks;
 }

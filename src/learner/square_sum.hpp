@@ -8,7 +8,8 @@ namespace lockstep::learner {
 
 template <class Element>
 double square_sum(const Element* values, std::size_t count) noexcept {
-  // Eight running sums: independent chains that the compiler turns into vector code without reordering anything.
+  // Eight running sums: independent chains that the compiler turns into vector code without reordering
+  // anything.
   std::array<double, 8> sums{};
   std::size_t i = 0;
   for (; i + sums.size() <= count; i += sums.size())

@@ -8,7 +8,9 @@ namespace lockstep::learner {
 namespace {
 
 // NaN wins, so that it cannot hide behind a larger number.
-double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b); }
+double larger(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+}
 
 }  // namespace
 
@@ -30,7 +32,8 @@ void StepMessage::exchange() {
   collectives_.all_reduce(words.data(), words.size(), Dtype::int64, comm::ReduceOp::sum).wait();
 
   for (std::size_t i = 0; i < sums_.size(); ++i)
-    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(i * ExactSum::words), ExactSum::words, sums_[i]->raw().begin());
+    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(i * ExactSum::words), ExactSum::words,
+                sums_[i]->raw().begin());
   for (std::size_t i = 0; i < votes_.size(); ++i) *votes_[i] = words[sums_end + i];
   for (std::size_t i = 0; i < maxima_.size(); ++i) {
     *maxima_[i] = std::bit_cast<double>(words[votes_end + i * ranks]);

@@ -1,4 +1,5 @@
-// What the ranks tell each other once a step, as one vector of int64 that is summed: exact sums, maxima and votes.
+// What the ranks tell each other once a step, as one vector of int64 that is summed: exact sums, maxima and
+// votes.
 #pragma once
 
 #include <cstdint>

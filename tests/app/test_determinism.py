@@ -101,5 +101,26 @@ class Resume(ProgramTest):
         self.assertIn("learner.clip_norm: 0.5 -> 0.25", result.text)
 
 
+class Sizes(ProgramTest):
+    def test_a_network_of_400_layers_saves_and_loads(self):
+        layers = "[" + ", ".join(["3"] * 400) + "]"
+        sets = [f"network.hidden={layers}", "algorithm.epochs=1", "learner.shards=2"]
+        self.train("straight", *sets, "run.rounds=2", ranks=1)
+        self.train("resumed", *sets, "run.rounds=2", ranks=2, fault="record:0:2:kill", expect=None)
+        self.train("resumed", *sets, "run.rounds=2", ranks=2)
+        self.assert_same_run("straight", "resumed")
+
+    def test_a_deck_of_200_kilobytes(self):
+        self.deck = self.write("small.toml", self.deck.read_text() + "# a comment\n" * 17000)
+        self.train("run", "run.rounds=1")
+
+    def test_a_minibatch_of_one_row_a_shard_stays_finite(self):
+        sets = ["learner.shards=1", "environment.count=1", "algorithm.rollout_steps=4", "algorithm.minibatch_size=2"]
+        self.train("run", *sets)
+        self.assertTrue(all(line["grad_norm"] > 0 for line in self.metrics("run")))
+        refused = self.train("one", *sets[:3], "algorithm.minibatch_size=1", expect=None)
+        self.assert_refused(refused, "normalize_advantage")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -40,9 +40,14 @@ class Failures(ProgramTest):
             stdin=subprocess.DEVNULL,
             text=True,
         )
-        self.addCleanup(process.kill)
+        self.addCleanup(self.end, process)
         self.wait_for(lambda: (self.folder / run / "metrics.jsonl").exists() and len(self.metrics(run)) > 2)
         return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.communicate()
 
     def wait_for(self, condition, seconds=60):
         end = time.monotonic() + seconds
@@ -77,7 +82,6 @@ class Failures(ProgramTest):
         second = self.train("run", ranks=2, expect=None)
         self.assert_refused(second, str(ranks_of(process.pid)[0]))
         self.assertIsNone(process.poll())
-        process.kill()
 
     def test_stop_signals_save_and_exit_with_three(self):
         for number, ranks in ((signal.SIGUSR1, 2), (signal.SIGTERM, 1)):

@@ -29,15 +29,20 @@ std::string carry_out(const LeafTree& tree, std::size_t first_leaf) {
 std::string whole_tree(std::size_t leaves) {
   std::vector<std::string> partial(leaves);
   for (std::size_t i = 0; i < leaves; ++i) partial[i] = std::to_string(i);
-  tree_combine(leaves, [&](std::size_t into, std::size_t from) { partial[into] = "(" + partial[into] + "+" + partial[from] + ")"; });
+  tree_combine(leaves, [&](std::size_t into, std::size_t from) {
+    partial[into] = "(" + partial[into] + "+" + partial[from] + ")";
+  });
   return partial[0];
 }
 
 TEST(LeafTree, OneRankFollowsTheTreeForAnyNumberOfLeaves) {
-  for (std::size_t leaves = 1; leaves <= 48; ++leaves) EXPECT_EQ(carry_out(LeafTree(leaves, leaves), 0), whole_tree(leaves));
+  for (std::size_t leaves = 1; leaves <= 48; ++leaves)
+    EXPECT_EQ(carry_out(LeafTree(leaves, leaves), 0), whole_tree(leaves));
 }
 
-TEST(LeafTree, EightLeavesAreABinaryTree) { EXPECT_EQ(carry_out(LeafTree(8, 8), 0), "(((0+1)+(2+3))+((4+5)+(6+7)))"); }
+TEST(LeafTree, EightLeavesAreABinaryTree) {
+  EXPECT_EQ(carry_out(LeafTree(8, 8), 0), "(((0+1)+(2+3))+((4+5)+(6+7)))");
+}
 
 TEST(LeafTree, TwelveLeavesAreThreeBlocksOfFour) {
   EXPECT_EQ(carry_out(LeafTree(12, 12), 0), "((((0+1)+(2+3))+((4+5)+(6+7)))+((8+9)+(10+11)))");
@@ -48,8 +53,11 @@ TEST(LeafTree, RanksTogetherFollowTheTree) {
   for (const auto& [leaves, ranks] : std::vector<std::pair<std::size_t, std::size_t>>{
            {8, 1}, {8, 2}, {8, 4}, {8, 8}, {12, 3}, {12, 6}, {12, 12}, {48, 3}, {48, 6}, {48, 12}, {16, 4}}) {
     std::vector<std::string> partial(ranks);
-    for (std::size_t rank = 0; rank < ranks; ++rank) partial[rank] = carry_out(LeafTree(leaves, leaves / ranks), rank * leaves / ranks);
-    tree_combine(ranks, [&](std::size_t into, std::size_t from) { partial[into] = "(" + partial[into] + "+" + partial[from] + ")"; });
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      partial[rank] = carry_out(LeafTree(leaves, leaves / ranks), rank * leaves / ranks);
+    tree_combine(ranks, [&](std::size_t into, std::size_t from) {
+      partial[into] = "(" + partial[into] + "+" + partial[from] + ")";
+    });
     EXPECT_EQ(partial[0], whole_tree(leaves)) << leaves << " leaves on " << ranks << " ranks";
   }
 }

@@ -1,11 +1,13 @@
 // The Learner on one rank and on many: the same bits, and the contract's order of a step.
 #include "lockstep/learner/learner.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "learner/regression.hpp"
 #include "lockstep/core/error.hpp"
@@ -16,7 +18,7 @@ namespace {
 using test::Net;
 using test::RegressionLoss;
 
-struct Setup {
+struct Case {
   std::int64_t shards = 8;
   std::int64_t accumulation = 1;
   Sharding sharding = Sharding::optimizer;
@@ -34,22 +36,26 @@ struct Trained {
   std::unique_ptr<Learner> learner;
 };
 
-Trained make(comm::Collectives& collectives, const Setup& setup) {
+Trained make(comm::Collectives& collectives, const Case& setup) {
   Trained made;
   made.net = std::make_shared<Net>(37, setup.type);
   made.stepper = std::make_shared<OptimizationStepper>(
-      std::vector<ParameterGroup>{{.parameters = trainable_parameters(*made.net), .options = setup.optimizer}},
-      StepperOptions{.accumulation = setup.accumulation, .clip_norm = setup.clip_norm, .max_skips = setup.max_skips});
+      std::vector<ParameterGroup>{
+          {.parameters = trainable_parameters(*made.net), .options = setup.optimizer}},
+      StepperOptions{
+          .accumulation = setup.accumulation, .clip_norm = setup.clip_norm, .max_skips = setup.max_skips});
   made.learner = std::make_unique<Learner>(
       made.net, std::make_shared<RegressionLoss>(made.net), made.stepper, collectives,
-      LearnerOptions{.shards = setup.shards, .store = {.sharding = setup.sharding, .bucket_bytes = setup.bucket_bytes}});
+      LearnerOptions{.shards = setup.shards,
+                     .store = {.sharding = setup.sharding, .bucket_bytes = setup.bucket_bytes}});
   return made;
 }
 
-ShardedBatch batch_for(const Learner& learner, std::int64_t step, const Setup& setup) {
+ShardedBatch batch_for(const Learner& learner, std::int64_t step, const Case& setup) {
   ShardedBatch batch;
   for (std::int64_t s = 0; s < learner.own_shards(); ++s)
-    batch.push_back(test::regression_shard(step, learner.first_shard() + s, setup.rows + (learner.first_shard() + s) % 2, setup.type));
+    batch.push_back(test::regression_shard(step, learner.first_shard() + s,
+                                           setup.rows + (learner.first_shard() + s) % 2, setup.type));
   return batch;
 }
 
@@ -59,7 +65,7 @@ struct Outcome {
   std::vector<losses::Metrics> metrics;
 };
 
-Outcome train(comm::Collectives& collectives, const Setup& setup, int steps = 5) {
+Outcome train(comm::Collectives& collectives, const Case& setup, int steps = 5) {
   Trained trained = make(collectives, setup);
   Outcome outcome;
   for (int step = 0; step < steps; ++step)
@@ -80,14 +86,15 @@ class LearnerTest : public ::testing::Test {
   std::unique_ptr<comm::Collectives> all_ = comm::make_collectives(world_.duplicate(), "auto", 60);
   std::unique_ptr<comm::Collectives> over_mpi_ = comm::make_collectives(world_.duplicate(), "mpi", 60);
   // A group of this rank alone: the whole batch on one rank.
-  std::unique_ptr<comm::Collectives> alone_ = comm::make_collectives(world_.split(world_.rank(), 0), "mpi", 60);
+  std::unique_ptr<comm::Collectives> alone_ =
+      comm::make_collectives(world_.split(world_.rank(), 0), "mpi", 60);
 };
 
 TEST_F(LearnerTest, AnyNumberOfRanksGivesTheBitsOfOneRank) {
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer})
     for (const std::int64_t accumulation : {1, 2})
       for (const std::size_t bucket_bytes : {std::size_t{256}, std::size_t{25u << 20}}) {
-        const Setup setup{.accumulation = accumulation, .sharding = sharding, .bucket_bytes = bucket_bytes};
+        const Case setup{.accumulation = accumulation, .sharding = sharding, .bucket_bytes = bucket_bytes};
         const Outcome one = train(*alone_, {.accumulation = accumulation});
         expect_same_bits(train(*all_, setup), one);
         expect_same_bits(train(*over_mpi_, setup), one);
@@ -98,7 +105,9 @@ TEST_F(LearnerTest, EveryOptimizerAndTypeGivesTheBitsOfOneRank) {
   for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd})
     for (const double momentum : {0.0, 0.9})
       for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-        const Setup setup{.optimizer = {.kind = kind, .learning_rate = 0.01, .weight_decay = 0.02, .momentum = momentum}, .type = type};
+        const Case setup{
+            .optimizer = {.kind = kind, .learning_rate = 0.01, .weight_decay = 0.02, .momentum = momentum},
+            .type = type};
         expect_same_bits(train(*all_, setup), train(*alone_, setup));
       }
 }
@@ -106,9 +115,9 @@ TEST_F(LearnerTest, EveryOptimizerAndTypeGivesTheBitsOfOneRank) {
 // Equal leaves make equal trees: (S, k) = (4, 2) and (8, 1) over the same rows.
 TEST_F(LearnerTest, LeavesAreTheSameWhetherTheyAreShardsOrAccumulated) {
   if (world_.size() > 4) GTEST_SKIP() << "4 shards fit 4 ranks at most";
-  const Setup eight{.shards = 8, .accumulation = 1};
-  const Setup four{.shards = 4, .accumulation = 2};
-  const auto run = [&](const Setup& setup, std::int64_t leaves_a_shard) {
+  const Case eight{.shards = 8, .accumulation = 1};
+  const Case four{.shards = 4, .accumulation = 2};
+  const auto run = [&](const Case& setup, std::int64_t leaves_a_shard) {
     Trained trained = make(*all_, setup);
     Outcome outcome;
     for (int step = 0; step < 4; ++step) {
@@ -135,9 +144,10 @@ TEST_F(LearnerTest, LeavesAreTheSameWhetherTheyAreShardsOrAccumulated) {
 }
 
 TEST_F(LearnerTest, TheReportedNormIsTheGlobalOneBeforeClipping) {
-  const Setup setup{.clip_norm = 0.001};
+  const Case setup{.clip_norm = 0.001};
   Trained trained = make(*all_, setup);
-  const double reported = trained.learner->update(batch_for(*trained.learner, 0, setup)).metrics.at("grad_norm");
+  const double reported =
+      trained.learner->update(batch_for(*trained.learner, 0, setup)).metrics.at("grad_norm");
   // The whole batch at once, by autograd alone.
   const auto net = std::make_shared<Net>();
   RegressionLoss loss(net);
@@ -154,13 +164,14 @@ TEST_F(LearnerTest, TheReportedNormIsTheGlobalOneBeforeClipping) {
   loss.add_totals(whole, totals);
   loss.forward(whole, totals)[0].second.backward();
   double squares = 0;
-  for (const auto& parameter : net->parameters()) squares += parameter.grad().to(at::kDouble).square().sum().item<double>();
+  for (const auto& parameter : net->parameters())
+    squares += parameter.grad().to(at::kDouble).square().sum().item<double>();
   EXPECT_NEAR(reported, std::sqrt(squares), 1e-6 * std::sqrt(squares));
   EXPECT_GT(reported, setup.clip_norm);
 }
 
 TEST_F(LearnerTest, ANonFiniteLossOnOneRankSkipsTheStepOnAll) {
-  const Setup setup;
+  const Case setup;
   Trained trained = make(*all_, setup);
   trained.learner->update(batch_for(*trained.learner, 0, setup));
   const auto before = trained.learner->get_weights(false);
@@ -171,7 +182,8 @@ TEST_F(LearnerTest, ANonFiniteLossOnOneRankSkipsTheStepOnAll) {
   EXPECT_FALSE(result.agreed.finite);
   EXPECT_EQ(trained.stepper->steps(), 1);
   EXPECT_EQ(trained.stepper->skipped(), 1);
-  for (const auto& [name, tensor] : trained.learner->get_weights(false)) EXPECT_TRUE(at::equal(tensor, before.at(name))) << name;
+  for (const auto& [name, tensor] : trained.learner->get_weights(false))
+    EXPECT_TRUE(at::equal(tensor, before.at(name))) << name;
   EXPECT_TRUE(trained.learner->update(batch_for(*trained.learner, 2, setup)).stepped);
 
   // A run that never met the bad batch ends in the same bits: moments and counters were untouched.
@@ -179,11 +191,12 @@ TEST_F(LearnerTest, ANonFiniteLossOnOneRankSkipsTheStepOnAll) {
   clean.learner->update(batch_for(*clean.learner, 0, setup));
   clean.learner->update(batch_for(*clean.learner, 2, setup));
   const auto expected = clean.learner->get_weights(false);
-  for (const auto& [name, tensor] : trained.learner->get_weights(false)) EXPECT_TRUE(at::equal(tensor, expected.at(name))) << name;
+  for (const auto& [name, tensor] : trained.learner->get_weights(false))
+    EXPECT_TRUE(at::equal(tensor, expected.at(name))) << name;
 }
 
 TEST_F(LearnerTest, StopsAfterTooManySkipsInARow) {
-  const Setup setup{.max_skips = 2};
+  const Case setup{.max_skips = 2};
   Trained trained = make(*all_, setup);
   const auto bad = [&] {
     ShardedBatch batch = batch_for(*trained.learner, 0, setup);
@@ -196,17 +209,18 @@ TEST_F(LearnerTest, StopsAfterTooManySkipsInARow) {
 }
 
 TEST_F(LearnerTest, VotesAreAgreedByAll) {
-  const Setup setup;
+  const Case setup;
   Trained trained = make(*all_, setup);
   const bool last = all_->rank() == all_->size() - 1;
   EXPECT_FALSE(trained.learner->update(batch_for(*trained.learner, 0, setup)).agreed.stop);
-  const StepResult result = trained.learner->update(batch_for(*trained.learner, 1, setup), {.stop = last, .save_failed = false});
+  const StepResult result =
+      trained.learner->update(batch_for(*trained.learner, 1, setup), {.stop = last, .save_failed = false});
   EXPECT_TRUE(result.agreed.stop);
   EXPECT_FALSE(result.agreed.save_failed);
 }
 
 TEST_F(LearnerTest, OptimizerShardingKeepsAShareOfTheState) {
-  const Setup setup{.bucket_bytes = 256};
+  const Case setup{.bucket_bytes = 256};
   Trained trained = make(*all_, setup);
   std::uint64_t own = 0;
   for (const StateEntry& entry : trained.learner->state().entries)
@@ -220,13 +234,14 @@ TEST_F(LearnerTest, StateNamesModelOptimizerAndCounters) {
   Trained trained = make(*all_, {});
   std::vector<std::string> names;
   for (const StateEntry& entry : trained.learner->state().entries) names.push_back(entry.name);
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"model/weight0", "model/bias1", "training/optimizer/weight0/exp_avg",
-                                              "training/optimizer/bias1/exp_avg_sq", "training/optimizer/bias1/step",
-                                              "training/counters/steps", "training/counters/skipped"}));
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"model/weight0", "model/bias1", "training/optimizer/weight0/exp_avg",
+                                       "training/optimizer/bias1/exp_avg_sq", "training/optimizer/bias1/step",
+                                       "training/counters/steps", "training/counters/skipped"}));
 }
 
 TEST_F(LearnerTest, GetWeightsGivesIndependentTensorsOnRankZero) {
-  const Setup setup;
+  const Case setup;
   Trained trained = make(*all_, setup);
   const auto weights = trained.learner->get_weights();
   EXPECT_EQ(weights.size(), all_->rank() == 0 ? 4u : 0u);
@@ -238,7 +253,8 @@ TEST_F(LearnerTest, GetWeightsGivesIndependentTensorsOnRankZero) {
 }
 
 TEST_F(LearnerTest, ShardsMustDivide) {
-  EXPECT_THROW(make(*all_, {.shards = 8 * all_->size() + (all_->size() > 1 ? 1 : -8 * all_->size())}), ContractError);
+  EXPECT_THROW(make(*all_, {.shards = 8 * all_->size() + (all_->size() > 1 ? 1 : -8 * all_->size())}),
+               ContractError);
 }
 
 // --- What goes wrong on one rank, told as the contract asks ---
@@ -248,7 +264,9 @@ struct StepperErrors : LearnerTest {
   void expect_error(const std::string& text) {
     const auto net = std::make_shared<Net>();
     auto stepper = std::make_shared<OptimizationStepper>(
-        std::vector<ParameterGroup>{{.parameters = {{"weight0", net->w0}, {"bias0", net->b0}}, .options = {}}}, StepperOptions{});
+        std::vector<ParameterGroup>{
+            {.parameters = {{"weight0", net->w0}, {"bias0", net->b0}}, .options = {}}},
+        StepperOptions{});
     Learner learner(net, std::make_shared<LossType>(net), stepper, *alone_, {.shards = 1});
     ShardedBatch batch{test::regression_shard(0, 0, 6)};
     try {
@@ -264,7 +282,9 @@ struct StepperErrors : LearnerTest {
 
 struct NoLoss : RegressionLoss {
   using RegressionLoss::RegressionLoss;
-  losses::Outputs forward(const Batch&, const losses::Totals&) override { return {{"objective", at::zeros({})}, {"cost", at::zeros({})}}; }
+  losses::Outputs forward(const Batch&, const losses::Totals&) override {
+    return {{"objective", at::zeros({})}, {"cost", at::zeros({})}};
+  }
 };
 struct VectorLoss : RegressionLoss {
   using RegressionLoss::RegressionLoss;
@@ -273,9 +293,15 @@ struct VectorLoss : RegressionLoss {
   }
 };
 
-TEST_F(StepperErrors, NoLossNamesTheKeysFound) { expect_error<NoLoss>("objective, cost"); }
-TEST_F(StepperErrors, ANonScalarLossNamesKeyAndShape) { expect_error<VectorLoss>("'loss_rows' has shape [6]"); }
-TEST_F(StepperErrors, AParameterThatNoGroupHoldsIsNamedAndItsGradientDropped) { expect_error<RegressionLoss>("weight1, bias1"); }
+TEST_F(StepperErrors, NoLossNamesTheKeysFound) {
+  expect_error<NoLoss>("objective, cost");
+}
+TEST_F(StepperErrors, ANonScalarLossNamesKeyAndShape) {
+  expect_error<VectorLoss>("'loss_rows' has shape [6]");
+}
+TEST_F(StepperErrors, AParameterThatNoGroupHoldsIsNamedAndItsGradientDropped) {
+  expect_error<RegressionLoss>("weight1, bias1");
+}
 
 TEST_F(LearnerTest, OptionsAreChecked) {
   const auto net = std::make_shared<Net>();
@@ -286,7 +312,8 @@ TEST_F(LearnerTest, OptionsAreChecked) {
   EXPECT_THROW(make_stepper({.accumulation = 3}), ContractError);
   EXPECT_THROW(make_stepper({.clip_norm = -1}), ContractError);
   EXPECT_THROW(OptimizationStepper({}, {}), ContractError);
-  EXPECT_THROW(OptimizationStepper({{.parameters = {{"a", net->w0}, {"b", net->w0}}, .options = {}}}, {}), ContractError);
+  EXPECT_THROW(OptimizationStepper({{.parameters = {{"a", net->w0}, {"b", net->w0}}, .options = {}}}, {}),
+               ContractError);
 }
 
 struct Normalised : Net {
@@ -295,7 +322,9 @@ struct Normalised : Net {
 
 TEST_F(LearnerTest, RunningStatisticsAreRefusedByName) {
   const auto net = std::make_shared<Normalised>();
-  auto stepper = std::make_shared<OptimizationStepper>(std::vector<ParameterGroup>{{.parameters = trainable_parameters(*net), .options = {}}}, StepperOptions{});
+  auto stepper = std::make_shared<OptimizationStepper>(
+      std::vector<ParameterGroup>{{.parameters = trainable_parameters(*net), .options = {}}},
+      StepperOptions{});
   EXPECT_THAT([&] { Learner(net, std::make_shared<RegressionLoss>(net), stepper, *alone_, {.shards = 1}); },
               ::testing::ThrowsMessage<ContractError>(::testing::HasSubstr("running_mean")));
 }
@@ -308,7 +337,9 @@ TEST_F(LearnerTest, FrozenParametersStayAndTiedOnesAppearOnce) {
   std::vector<std::string> names;
   for (const NamedTensor& parameter : trainable_parameters(*net)) names.push_back(parameter.name);
   EXPECT_THAT(names, ::testing::ElementsAre("weight0", "weight1", "bias1"));
-  auto stepper = std::make_shared<OptimizationStepper>(std::vector<ParameterGroup>{{.parameters = trainable_parameters(*net), .options = {}}}, StepperOptions{});
+  auto stepper = std::make_shared<OptimizationStepper>(
+      std::vector<ParameterGroup>{{.parameters = trainable_parameters(*net), .options = {}}},
+      StepperOptions{});
   Learner learner(net, std::make_shared<RegressionLoss>(net), stepper, *all_, {.shards = all_->size()});
   const at::Tensor frozen = net->b0.clone();
   learner.update({test::regression_shard(0, learner.first_shard(), 6)});

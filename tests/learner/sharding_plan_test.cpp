@@ -11,7 +11,9 @@ ParameterSpec spec(std::vector<std::int64_t> shape, std::size_t group = 0, Dtype
   return {.name = "p", .shape = std::move(shape), .dtype = dtype, .group = group};
 }
 
-std::vector<ParameterSpec> odd_sizes() { return {spec({3, 5}), spec({}), spec({0}), spec({1021}), spec({4097}), spec({7, 300})}; }
+std::vector<ParameterSpec> odd_sizes() {
+  return {spec({3, 5}), spec({}), spec({0}), spec({1021}), spec({4097}), spec({7, 300})};
+}
 
 TEST(ShardingPlan, StartsAreAlignedAndPaddingIsSmall) {
   const ShardingPlan plan = make_plan(odd_sizes(), 4, 1 << 20);
@@ -32,7 +34,8 @@ TEST(ShardingPlan, LargeModelsHaveLessThanOnePercentOfPadding) {
   EXPECT_LT(make_plan(specs, 8, 25 << 20).padding_share(), 0.01);
 }
 
-// Parts cover every element once, in order, and begin at block borders, on any number of ranks and for any bucket size.
+// Parts cover every element once, in order, and begin at block borders, on any number of ranks and for any
+// bucket size.
 TEST(ShardingPlan, PartsCoverEveryElementOnceAtBlockBorders) {
   for (const std::size_t ranks : {1u, 2u, 3u, 4u, 8u, 33u})
     for (const std::size_t bucket_bytes : {4u, 4096u, 20000u, 1u << 20}) {
@@ -47,7 +50,8 @@ TEST(ShardingPlan, PartsCoverEveryElementOnceAtBlockBorders) {
         EXPECT_EQ(bucket.cuts.back(), bucket.end - bucket.begin);
         for (std::size_t rank = 0; rank < ranks; ++rank) {
           ASSERT_LE(bucket.cuts[rank], bucket.cuts[rank + 1]);
-          for (const Block& block : blocks_within(buffer, bucket.begin + bucket.cuts[rank], bucket.begin + bucket.cuts[rank + 1])) {
+          for (const Block& block : blocks_within(buffer, bucket.begin + bucket.cuts[rank],
+                                                  bucket.begin + bucket.cuts[rank + 1])) {
             EXPECT_EQ(block.offset % alignment_elements, 0u);
             EXPECT_LE(block.elements, block_elements);
             seen += block.elements;
@@ -66,7 +70,8 @@ TEST(ShardingPlan, BlocksDoNotDependOnRanks) {
     std::vector<std::pair<std::size_t, std::size_t>> blocks;
     for (const Bucket& bucket : plan.buffers[0].buckets)
       for (std::size_t rank = 0; rank < ranks; ++rank)
-        for (const Block& block : blocks_within(plan.buffers[0], bucket.begin + bucket.cuts[rank], bucket.begin + bucket.cuts[rank + 1]))
+        for (const Block& block : blocks_within(plan.buffers[0], bucket.begin + bucket.cuts[rank],
+                                                bucket.begin + bucket.cuts[rank + 1]))
           blocks.emplace_back(block.offset, block.elements);
     return blocks;
   };
@@ -75,7 +80,8 @@ TEST(ShardingPlan, BlocksDoNotDependOnRanks) {
 }
 
 TEST(ShardingPlan, GroupsAndTypesHaveBuffersOfTheirOwn) {
-  const ShardingPlan plan = make_plan({spec({10}), spec({10}, 1), spec({10}, 0, Dtype::float64), spec({20})}, 2, 1 << 20);
+  const ShardingPlan plan =
+      make_plan({spec({10}), spec({10}, 1), spec({10}, 0, Dtype::float64), spec({20})}, 2, 1 << 20);
   ASSERT_EQ(plan.buffers.size(), 3u);
   EXPECT_EQ(plan.buffers[0].placements.size(), 2u);
   EXPECT_EQ(plan.buffers[1].group, 1u);

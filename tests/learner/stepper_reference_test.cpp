@@ -1,8 +1,10 @@
-// The stepper against TorchRL: group `stepper` of torchrl_losses.h5, calls in pairs as one update of two leaves.
+// The stepper against TorchRL: group `stepper` of torchrl_losses.h5, calls in pairs as one update of two
+// leaves.
 #include <ATen/ops/from_blob.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "learner/regression.hpp"
 #include "lockstep/learner/learner.hpp"
@@ -60,7 +62,8 @@ TEST(StepperReference, SixCallsWithAccumulationTwoEqualTorchRl) {
       Batch own;
       own.add("x", x.back());
       own.add("y", y.back());
-      EXPECT_NEAR(learner.compute_loss({own}).at("loss_mse"), expected, 1e-12 * (1 + std::abs(expected))) << i;
+      EXPECT_NEAR(learner.compute_loss({own}).at("loss_mse"), expected, 1e-12 * (1 + std::abs(expected)))
+          << i;
       mean_loss += expected / static_cast<double>(accumulation);
     }
     Batch window;

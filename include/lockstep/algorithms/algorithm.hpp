@@ -29,8 +29,8 @@ class Policy {
   virtual ~Policy() = default;
   virtual torch::nn::Module& module() = 0;
   // Collective. Acts greedily for `episodes` episodes; `stop` abandons it (agreed by all ranks).
-  virtual rollout::EvaluationResult evaluate(comm::Collectives& collectives, std::int64_t episodes, std::uint64_t seed,
-                                             const std::function<bool()>& stop) = 0;
+  virtual rollout::EvaluationResult evaluate(comm::Collectives& collectives, std::int64_t episodes,
+                                             std::uint64_t seed, const std::function<bool()>& stop) = 0;
 };
 
 class Algorithm {
@@ -56,7 +56,7 @@ struct Estimate {
   std::int64_t bytes_a_rank = 0;       // parameters, gradients, partial gradients, optimizer state
   std::int64_t bytes_sent_a_step = 0;  // a rank, reduce-scatter and all-gather
   std::int64_t leaves_a_rank = 0;
-  std::int64_t checkpoint_bytes = 0;   // on disk, each
+  std::int64_t checkpoint_bytes = 0;  // on disk, each
 };
 Estimate estimate(const config::Deck& deck, std::int64_t ranks);
 

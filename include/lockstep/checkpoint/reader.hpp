@@ -35,7 +35,8 @@ class Reader {
   // begin with `prefix` count, on both sides: "" is all of /model and /training, "model/" the network alone.
   void check(const StateView& wanted, std::string_view prefix = "") const;
   // Reads this rank's extents of every entry whose name begins with `prefix`. Call check first: an entry that
-  // does not fit is refused when its turn comes, after others have been read.
+  // does not fit is refused when its turn comes, after others have been read; ContractError for an extent
+  // beyond its tensor.
   void read(const StateView& wanted, std::string_view prefix = "") const;
   // A whole dataset as row-major little-endian bytes, for small things.
   std::vector<std::byte> read_bytes(const std::string& name) const;

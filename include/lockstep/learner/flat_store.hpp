@@ -1,5 +1,5 @@
-// Where a step runs: parameters and gradients in flat buffers from the collectives' own memory, cut by the sharding
-// plan, reduced and gathered. One rank uses the same buffers.
+// Where a step runs: parameters and gradients in flat buffers from the collectives' own memory, cut by the
+// sharding plan, reduced and gathered. One rank uses the same buffers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,10 +35,10 @@ struct OwnedPart {
 
 class FlatStore {
  public:
-  // Collective. Moves the parameters' values into flat buffers and makes the tensors views of them. The groups must be
-  // the same on every rank. `tree` is this rank's order of leaves.
-  FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives, const StoreOptions& options,
-            const LeafTree& tree);
+  // Collective. Moves the parameters' values into flat buffers and makes the tensors views of them. The
+  // groups must be the same on every rank. `tree` is this rank's order of leaves.
+  FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
+            const StoreOptions& options, const LeafTree& tree);
   ~FlatStore();
   FlatStore(const FlatStore&) = delete;
   FlatStore& operator=(const FlatStore&) = delete;
@@ -51,8 +51,8 @@ class FlatStore {
   const std::string& parameter_name(std::size_t index) const;
   const ParameterSpec& parameter(std::size_t index) const;
 
-  // Between begin_leaf and end_leaf every gradient that backward accumulates is taken into the leaf's slot and the
-  // parameter's own .grad is left undefined. A parameter without a gradient counts as zero.
+  // Between begin_leaf and end_leaf every gradient that backward accumulates is taken into the leaf's slot
+  // and the parameter's own .grad is left undefined. A parameter without a gradient counts as zero.
   void begin_leaf(const LeafTree::Step& step);
   void end_leaf(const LeafTree::Step& step);
   // A leaf failed: drops what it left behind.
@@ -63,9 +63,11 @@ class FlatStore {
 
   // Collective. Bucket by bucket in fixed order: afterwards the owned parts hold the sum over all ranks.
   void reduce();
-  // Exact sum of squares of this rank's share of the reduced gradients; the shares of all ranks cover each element once.
+  // Exact sum of squares of this rank's share of the reduced gradients; the shares of all ranks cover each
+  // element once.
   ExactSum squared_norm() const;
-  // Lowest index of a parameter with a non-finite element in this rank's share; parameter count when there is none.
+  // Lowest index of a parameter with a non-finite element in this rank's share; parameter count when there is
+  // none.
   std::size_t first_non_finite() const;
   std::size_t parameter_count() const noexcept;
   void scale(double factor);

@@ -1,5 +1,5 @@
-// The order in which a rank combines the gradients of its leaves: a binary counter of partial sums that follows the
-// reduction tree (core/reduction_tree.hpp) and keeps log2(leaves) of them at most.
+// The order in which a rank combines the gradients of its leaves: a binary counter of partial sums that
+// follows the reduction tree (core/reduction_tree.hpp) and keeps log2(leaves) of them at most.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ class LeafTree {
   LeafTree(std::size_t total, std::size_t own);
 
   // What happens to the gradient of own leaf i: it is written to `slot`, or added to what is there; then
-  // `merges` times slot s is added to slot s - 1, starting with s = slot. All leaves done, the sum is in slot 0.
+  // `merges` times slot s is added to slot s - 1, starting with s = slot. All leaves done, the sum is in slot
+  // 0.
   struct Step {
     std::size_t slot = 0;
     bool add = false;

@@ -17,7 +17,7 @@ namespace lockstep::learner {
 
 struct LearnerOptions {
   std::int64_t shards = 1;  // of the global batch; a multiple of the ranks
-  StoreOptions store;
+  StoreOptions store{};
 };
 
 struct Capabilities {
@@ -31,10 +31,12 @@ StateView model_state(torch::nn::Module& module);
 
 class Learner {
  public:
-  // Collective. `model` is what is published; its parameters and the loss's are what the stepper's groups may hold.
-  // ContractError when shards do not divide, the reduction cannot be exact, or the model has running statistics.
+  // Collective. `model` is what is published; its parameters and the loss's are what the stepper's groups may
+  // hold. ContractError when shards do not divide, the reduction cannot be exact, or the model has running
+  // statistics.
   Learner(std::shared_ptr<torch::nn::Module> model, std::shared_ptr<losses::Loss> loss,
-          std::shared_ptr<OptimizationStepper> stepper, comm::Collectives& collectives, const LearnerOptions& options);
+          std::shared_ptr<OptimizationStepper> stepper, comm::Collectives& collectives,
+          const LearnerOptions& options);
   ~Learner();
 
   // Collective. `batch` has one Batch for each shard this rank owns, ascending.

@@ -1,4 +1,5 @@
-// OptimizationStepper alone owns loss reduction, backward, accumulation, clipping, the optimizer step and its state.
+// OptimizationStepper alone owns loss reduction, backward, accumulation, clipping, the optimizer step and its
+// state.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,10 @@ struct Agreement {
 };
 
 struct StepResult {
-  losses::Metrics metrics;  // the loss's, and grad_norm (before clipping); empty in a skipped step but for "skipped"
+  losses::Metrics
+      metrics;  // the loss's, and grad_norm (before clipping); empty in a skipped step but for "skipped"
   Agreement agreed;
-  bool stepped = false;     // false: the step was skipped
+  bool stepped = false;  // false: the step was skipped
 };
 
 class OptimizationStepper {

@@ -16,7 +16,8 @@ OptimizerKind optimizer_kind_from(const std::string& name);  // InputError listi
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
   double learning_rate = 3e-4;
-  double weight_decay = 0;  // adamw: decoupled (Loshchilov and Hutter, 2019); adam, sgd: added to the gradient
+  double weight_decay =
+      0;  // adamw: decoupled (Loshchilov and Hutter, 2019); adam, sgd: added to the gradient
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0;  // sgd
 };

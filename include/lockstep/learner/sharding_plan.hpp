@@ -1,4 +1,5 @@
-// Where every element of every parameter lives: a pure function of names, shapes, dtypes, groups, bucket size and ranks.
+// Where every element of every parameter lives: a pure function of names, shapes, dtypes, groups, bucket size
+// and ranks.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace lockstep::learner {
 
-// Elements to which each parameter in a flat buffer is padded, and where its blocks begin: kernels then have no scalar tail.
+// Elements to which each parameter in a flat buffer is padded, and where its blocks begin: kernels then have
+// no scalar tail.
 inline constexpr std::size_t alignment_elements = 16;
 // Largest block: the unit of slicing and of the norm's partial sums. Never spans two parameters.
 inline constexpr std::size_t block_elements = 1024;
@@ -32,17 +34,17 @@ struct Placement {
 
 // One collective's worth of a flat buffer, cut into a part a rank.
 struct Bucket {
-  std::size_t begin = 0, end = 0;    // elements of the flat buffer
-  std::vector<std::size_t> cuts;     // ranks + 1 offsets relative to begin; parts are whole blocks
+  std::size_t begin = 0, end = 0;  // elements of the flat buffer
+  std::vector<std::size_t> cuts;   // ranks + 1 offsets relative to begin; parts are whole blocks
 };
 
 // All parameters of one (group, dtype).
 struct FlatBuffer {
   std::size_t group = 0;
   Dtype dtype = Dtype::float32;
-  std::size_t elements = 0;          // with padding
-  std::vector<Placement> placements; // ascending offset
-  std::vector<Bucket> buckets;       // ascending, covering
+  std::size_t elements = 0;           // with padding
+  std::vector<Placement> placements;  // ascending offset
+  std::vector<Bucket> buckets;        // ascending, covering
 };
 
 struct Block {
@@ -57,7 +59,8 @@ struct ShardingPlan {
 };
 
 // bucket_bytes bounds a bucket unless one parameter is larger.
-ShardingPlan make_plan(const std::vector<ParameterSpec>& parameters, std::size_t ranks, std::size_t bucket_bytes);
+ShardingPlan make_plan(const std::vector<ParameterSpec>& parameters, std::size_t ranks,
+                       std::size_t bucket_bytes);
 
 // A run of one parameter's elements inside [begin, end) of its flat buffer.
 struct ParameterRun {

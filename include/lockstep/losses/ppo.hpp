@@ -14,7 +14,7 @@ namespace lockstep::losses {
 
 struct PpoOptions {
   double clip_low = 0.2, clip_high = 0.2;  // ratio clipped to [1 - low, 1 + high]
-  std::optional<double> value_clip;
+  std::optional<double> value_clip{};
   double entropy_coefficient = 0.01;
   double value_coefficient = 1.0;
   Distance distance = Distance::smooth_l1;
