@@ -49,7 +49,10 @@ end_with_log() {
 build() {
   local preset=$1 start=$SECONDS
   shift
-  run_step "configure_$preset" cmake --preset "$preset"
+  local strict=()
+  # Given only when asked for: the build folder keeps it, and is not built anew by a later call without it.
+  [[ -z ${LOCKSTEP_WARNINGS_AS_ERRORS:-} || $preset == asan ]] || strict=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON)
+  run_step "configure_$preset" cmake --preset "$preset" "${strict[@]}"
   run_step "build_$preset" cmake --build --preset "$preset" "$@"
   say "Built build/$preset in $((SECONDS - start)) s (log: $LOCKSTEP_LOGS/build_$preset.log)"
 }

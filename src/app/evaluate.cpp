@@ -9,7 +9,7 @@
 #include "lockstep/checkpoint/checkpoint.hpp"
 #include "lockstep/core/error.hpp"
 #include "resume.hpp"
-#include "session.hpp"
+#include "startup.hpp"
 
 namespace lockstep::app {
 namespace {
@@ -36,6 +36,7 @@ int run_evaluate(const EvaluateCommand& command, int argc, char** argv) {
   const auto collectives = starting_collectives();
   const std::string path = checkpoint_file(*collectives, command.checkpoint);
   const config::Deck deck = deck_of_checkpoint(*collectives, path);
+  runtime.set_threads(static_cast<int>(deck.runtime.threads));
   const auto policy = algorithms::make_policy(deck);
   initialize_model(*collectives, path, policy->module());
   const auto result =

@@ -47,10 +47,9 @@ std::string losses_text(const History::Row& row) {
 
 }  // namespace
 
-Progress::Progress(bool speaks, std::int64_t first, std::int64_t planned)
+Progress::Progress(bool speaks, std::int64_t planned)
     : speaks_(speaks),
       terminal_(speaks && ::isatty(STDERR_FILENO) && std::getenv("TERM") != nullptr),
-      first_(first),
       planned_(planned) {}
 
 Progress::~Progress() {

@@ -61,6 +61,11 @@ void compare_with_checkpoint(const config::Deck& stored, const config::Deck& use
         path, refused));
 }
 
+void warn_of_other_arithmetic(const std::string& stored, const std::string& used) {
+  if (stored != used)
+    log::info(fmt::format("arithmetic: {} -> {}; the run's bits may differ from here on", stored, used));
+}
+
 std::uint64_t parse_length(const std::string& text, const std::string& path) {
   std::uint64_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
@@ -69,13 +74,24 @@ std::uint64_t parse_length(const std::string& text, const std::string& path) {
   return length;
 }
 
+// A run directory whose files are all damaged is what --resume FILE can mend: they do not count against the
+// file.
+std::optional<std::string> newest_if_any(comm::Collectives& collectives, const std::string& folder) {
+  try {
+    return checkpoint::newest_valid(collectives, folder);
+  } catch (const CheckpointError& error) {  // thrown by every rank together
+    if (collectives.rank() == 0) log::warning(error.what());
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory,
                                            const std::string& choice) {
   if (choice != "auto" && choice != "never") {
     verify_file(collectives, choice);
-    const auto newest = checkpoint::newest_valid(collectives, directory.checkpoints());
+    const auto newest = newest_if_any(collectives, directory.checkpoints());
     comm::agreed(collectives, [&] {
       if (newest && checkpoint::Reader(*newest, true).round() > checkpoint::Reader(choice, true).round())
         throw InputError(
@@ -94,7 +110,8 @@ std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const
 }
 
 MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path,
-                             const config::Deck& deck, algorithms::Algorithm& algorithm, RunState& state) {
+                             const config::Deck& deck, const std::string& arithmetic,
+                             algorithms::Algorithm& algorithm, RunState& state) {
   MetricsFile::Mark mark;
   StateView view = run_view(algorithm, state.counters);
   std::optional<checkpoint::Reader> reader;
@@ -103,12 +120,18 @@ MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& 
     const auto provenance = reader->provenance();
     compare_with_checkpoint(parse_stored_deck(provenance, path), deck, path);
     reader->check(view);
+    warn_of_other_arithmetic(text_of(provenance, "arithmetic", path), arithmetic);
     mark = {.length = parse_length(text_of(provenance, "metrics_length", path), path),
             .hash = text_of(provenance, "metrics_hash", path)};
     state.history = History(reader->history());
   });
   reader->read(view);
   algorithm.source().unpack();
+  if (state.history.rows() != static_cast<std::size_t>(state.counters.round))
+    throw CheckpointError(
+        fmt::format("'{}': the history has {} rounds, the counters {}; it was not written by lockstep train",
+                    path, state.history.rows(), state.counters.round))
+        .mark_together();
   // Ranks read each other's parameters in place: none goes on before all have loaded theirs.
   collectives.barrier().wait();
   log::info(fmt::format("resumed from '{}' at round {}", path, state.counters.round));

@@ -18,10 +18,12 @@ std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const
                                            const std::string& choice);
 
 // Collective. Checks the checkpoint against deck, names, shapes and dtypes on every rank before it touches
-// anything, then loads it. Prints what the deck changes as "key: checkpoint -> used"; InputError when a key
-// that fixes the run changed. Returns the place in metrics.jsonl.
+// anything, then loads it. Prints what the deck changes as "key: checkpoint -> used", and where `arithmetic`,
+// the runtime's, is not the checkpoint's; InputError when a key that fixes the run changed. Returns the place
+// in metrics.jsonl.
 MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& path,
-                             const config::Deck& deck, algorithms::Algorithm& algorithm, RunState& state);
+                             const config::Deck& deck, const std::string& arithmetic,
+                             algorithms::Algorithm& algorithm, RunState& state);
 
 // Collective. Verifies the file, checks its model against the module, then loads it into the module.
 void initialize_model(comm::Collectives& collectives, const std::string& path, torch::nn::Module& module);

@@ -43,6 +43,27 @@ void check_can_be_made(const std::string& path) {
                     path, ancestor.native(), std::strerror(errno)));
 }
 
+// The folder was not there when this job looked for checkpoints; if another job has trained in it since,
+// starting anew would write over its work.
+std::unique_ptr<checkpoint::RunLock> lock_new(const std::string& path) {
+  auto lock = std::make_unique<checkpoint::RunLock>(path);
+  if (fs::exists(path + "/metrics.jsonl"))
+    throw InputError(fmt::format(
+        "another job began to train in '{}' meanwhile; run the command again to go on from it", path));
+  return lock;
+}
+
+// All of the text, over short writes and interruptions.
+bool write_all(int descriptor, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno != EINTR) return false;
+    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+  }
+  return true;
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(comm::Collectives& collectives, std::string path)
@@ -62,7 +83,7 @@ void RunDirectory::open(const std::string& effective_deck) {
     if (collectives_.rank() != 0) return;
     try {
       make_folder(path_);
-      if (!lock_) lock_ = std::make_unique<checkpoint::RunLock>(path_);
+      if (!lock_) lock_ = lock_new(path_);
       make_folder(checkpoints());
       log::to_file(path_ + "/log.txt");
       write_file_atomically(path_ + "/deck.toml", effective_deck);
@@ -81,9 +102,10 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   };
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) fail("open");
-  const bool written = ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool durable = written && ::fsync(descriptor) == 0;
+  const bool durable = write_all(descriptor, text) && ::fsync(descriptor) == 0;
+  const int cause = errno;
   ::close(descriptor);
+  errno = cause;
   if (!durable) fail("write");
   if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
 }

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "lockstep/checkpoint/run_lock.hpp"
 #include "lockstep/comm/collectives.hpp"
-#include "metrics_file.hpp"
 
 namespace lockstep::app {
 

@@ -11,7 +11,7 @@
 #include "lockstep/core/log.hpp"
 #include "lockstep/staging/buffer.hpp"
 #include "resume.hpp"
-#include "session.hpp"
+#include "startup.hpp"
 #include "training.hpp"
 
 namespace lockstep::app {
@@ -76,6 +76,8 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
   const config::Deck& deck = loaded.deck;
   const auto collectives = make_collectives(runtime, deck.runtime);
   const std::int64_t planned = plan_rounds(deck);
+  if (deck.learner.reduction == "fast")
+    log::info("learner.reduction = fast: the same bits only on the same number of ranks");
 
   RunDirectory directory(*collectives, run_path(command, loaded));
   comm::agreed(*collectives, [&] { check_run_path(directory.path()); });
@@ -87,7 +89,7 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
       .history = {}};
   std::optional<MetricsFile::Mark> mark;
   if (from) {
-    mark = resume_run(*collectives, *from, deck, *algorithm, state);
+    mark = resume_run(*collectives, *from, deck, runtime.arithmetic(), *algorithm, state);
     tell_about_length(state, planned);
     if (!deck.run.initialize_from.empty()) log::info("the resumed checkpoint wins over run.initialize_from");
   } else if (!deck.run.initialize_from.empty()) {

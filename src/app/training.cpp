@@ -32,7 +32,7 @@ class RoundMetrics {
   void add(const losses::Metrics& metrics) {
     for (const auto& [name, value] : metrics) {
       auto& [merged, count] = values_[name];
-      const bool maximum = name.starts_with("max_");
+      const bool maximum = losses::merges_by_maximum(name);
       merged = count == 0 ? value : (maximum ? std::max(merged, value) : merged + value);
       ++count;
     }
@@ -40,7 +40,8 @@ class RoundMetrics {
   void write_into(History::Row& row) const {
     for (const auto& [name, merged] : values_) {
       const auto& [value, count] = merged;
-      row[name] = name.starts_with("max_") || name == "skipped" ? value : value / static_cast<double>(count);
+      row[name] =
+          losses::merges_by_maximum(name) || name == "skipped" ? value : value / static_cast<double>(count);
     }
   }
 
@@ -60,10 +61,13 @@ Training::Training(Runtime& runtime, comm::Collectives& collectives, const confi
       state_(state),
       metrics_(metrics),
       planned_rounds_(planned_rounds),
-      writer_(collectives, {.directory = directory.checkpoints(),
-                            .keep = deck.checkpoint.keep,
-                            .keep_every = deck.checkpoint.keep_every}),
-      progress_(collectives.rank() == 0, state.counters.round, planned_rounds) {}
+      progress_(collectives.rank() == 0, planned_rounds) {
+  comm::agreed(collectives, [&] {
+    writer_.emplace(collectives, checkpoint::WriterOptions{.directory = directory.checkpoints(),
+                                                           .keep = deck.checkpoint.keep,
+                                                           .keep_every = deck.checkpoint.keep_every});
+  });
+}
 
 bool Training::evaluation_due() const {
   const std::int64_t every = deck_.evaluation.every;
@@ -153,7 +157,7 @@ void Training::save() {
                            {"arithmetic", runtime_.arithmetic()},
                            {"written", utc_now()}};
   }
-  writer_.write(contents);
+  writer_->write(contents);
   saved_round_ = state_.counters.round;
   timings_["checkpoint_s"] = now_seconds() - started;
 }
@@ -176,7 +180,7 @@ ExitCode Training::run() {
   }
   if (saved_round_ != state_.counters.round) save();
   progress_.clear();
-  const bool finished = state_.counters.round == planned_rounds_ && state_.counters.evaluation_pending == 0;
+  const bool finished = state_.counters.round >= planned_rounds_ && state_.counters.evaluation_pending == 0;
   return finished ? ExitCode::done : ExitCode::stopped;
 }
 

@@ -1,7 +1,8 @@
 // The training loop.
 #pragma once
 
-#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "lockstep/checkpoint/checkpoint.hpp"
@@ -40,7 +41,7 @@ class Training {
   RunState& state_;
   MetricsFile* metrics_;  // rank 0's; null elsewhere
   std::int64_t planned_rounds_;
-  checkpoint::Writer writer_;
+  std::optional<checkpoint::Writer> writer_;
   Progress progress_;
   std::map<std::string, double> timings_;
   std::int64_t saved_round_ = -1;

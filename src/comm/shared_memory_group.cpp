@@ -27,7 +27,9 @@ std::size_t slot_size(int ranks) noexcept {
 bool fewer_cores_than_ranks(Collectives& bootstrap) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  if (::sched_getaffinity(0, sizeof(mine), &mine) != 0) return true;
+  // A mask larger than cpu_set_t cannot be read: such a machine has no fewer cores than ranks.
+  if (::sched_getaffinity(0, sizeof(mine), &mine) != 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &mine);
   cpu_set_t all;
   CPU_ZERO(&all);
   for (const std::string& text :

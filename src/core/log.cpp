@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lockstep/core/error.hpp"
 #include "log_file.hpp"
@@ -40,6 +43,8 @@ class Logger {
       throw IoError(fmt::format("cannot write the log file: {}", error.what()));
     }
     file_->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %v");
+    for (const auto& [level, line] : waiting_) emit(*file_, level, line);
+    waiting_.clear();
   }
 
   void write(spdlog::level::level_enum level, std::string_view prefix, std::string_view message) {
@@ -48,7 +53,10 @@ class Logger {
     const std::string_view tag = level == spdlog::level::info ? std::string_view{} : tag_;
     const std::string line = fmt::format("{}{}{}", prefix, tag, one_line(message));
     emit(*terminal_, level, line);
-    if (file_) emit(*file_, level, line);
+    if (file_)
+      emit(*file_, level, line);
+    else if (waiting_.size() < most_waiting)
+      waiting_.emplace_back(level, line);
   }
 
   void write_file(std::string_view line) {
@@ -73,7 +81,11 @@ class Logger {
     }
   }
 
+  // What is said before the run directory is open belongs into its log too.
+  static constexpr std::size_t most_waiting = 1000;
+
   std::mutex mutex_;
+  std::vector<std::pair<spdlog::level::level_enum, std::string>> waiting_;
   std::shared_ptr<spdlog::sinks::stderr_color_sink_mt> terminal_;
   std::shared_ptr<spdlog::sinks::basic_file_sink_mt> file_;
   spdlog::level::level_enum level_ = spdlog::level::warn;

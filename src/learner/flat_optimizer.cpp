@@ -95,12 +95,6 @@ void FlatOptimizer::step(std::size_t group) {
 void FlatOptimizer::set_learning_rate(std::size_t group, double learning_rate) {
   state_->groups.at(group).options.learning_rate = learning_rate;
 }
-double FlatOptimizer::learning_rate(std::size_t group) const {
-  return state_->groups.at(group).options.learning_rate;
-}
-std::size_t FlatOptimizer::groups() const noexcept {
-  return state_->groups.size();
-}
 
 // The extents of one parameter's moment: wherever this rank's parts meet the parameter.
 StateEntry FlatOptimizer::State::moment_entry(const GroupState& group, std::size_t moment,
@@ -130,14 +124,6 @@ StateView FlatOptimizer::state() {
     view.add_whole(prefix + "step", Dtype::float32, {}, group.step.data_ptr());
   }
   return view;
-}
-
-std::size_t FlatOptimizer::bytes() const noexcept {
-  std::size_t total = 0;
-  for (const GroupState& group : state_->groups)
-    for (const auto& moment : group.moments)
-      for (const at::Tensor& tensor : moment) total += static_cast<std::size_t>(tensor.nbytes());
-  return total;
 }
 
 }  // namespace lockstep::learner

@@ -1,6 +1,5 @@
 #include "lockstep/learner/flat_store.hpp"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/isfinite.h>
 #include <spdlog/fmt/fmt.h>
@@ -136,6 +135,12 @@ void FlatStore::State::place_parameters(const std::vector<ParameterGroup>& group
       view.copy_(tensor.detach());
       tensor.set_data(view);
     }
+    // Every rank computed the same values if its libraries and processor are the same; rank 0's hold if not.
+    collectives
+        .broadcast({static_cast<std::byte*>(flat_parameters.back().data_ptr()),
+                    buffer.elements * size_of(buffer.dtype)},
+                   0)
+        .wait();
   }
 }
 
@@ -221,9 +226,6 @@ comm::Collectives& FlatStore::collectives() noexcept {
 const ShardingPlan& FlatStore::plan() const noexcept {
   return state_->plan;
 }
-const StoreOptions& FlatStore::options() const noexcept {
-  return state_->options;
-}
 const std::vector<OwnedPart>& FlatStore::owned() const noexcept {
   return state_->owned;
 }
@@ -253,9 +255,14 @@ void FlatStore::begin_leaf(const LeafTree::Step& step) {
 void FlatStore::end_leaf(const LeafTree::Step& step) {
   State& s = *state_;
   s.in_leaf = false;
-  if (!step.add)
-    for (std::size_t i = 0; i < s.taken.size(); ++i)
-      if (!s.taken[i]) s.gradient_views[step.slot][i].zero_();
+  for (std::size_t i = 0; i < s.taken.size(); ++i) {
+    if (s.taken[i]) continue;
+    // No gradient counts as zero. Added, it is not nothing: -0.0 + 0.0 is 0.0.
+    if (step.add)
+      s.gradient_views[step.slot][i].add_(0);
+    else
+      s.gradient_views[step.slot][i].zero_();
+  }
   for (std::size_t merged = 0; merged < step.merges; ++merged) {
     const std::size_t from = step.slot - merged;
     for (std::size_t b = 0; b < s.plan.buffers.size(); ++b)

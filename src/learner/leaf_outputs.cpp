@@ -13,12 +13,8 @@
 namespace lockstep::learner {
 namespace {
 
-bool is_loss(const std::string& name) {
-  return name.starts_with("loss");
-}
-bool is_maximum(const std::string& name) {
-  return name.starts_with("max_");
-}
+using losses::is_loss;
+using losses::merges_by_maximum;
 
 std::string shape_text(const at::Tensor& tensor) {
   std::ostringstream text;
@@ -45,7 +41,7 @@ void check_scalar(const std::string& name, const at::Tensor& tensor) {
 void LeafOutputs::add(const losses::Outputs& outputs) {
   if (names_.empty()) {
     names_ = names_of(outputs);
-    const auto maxima = std::ranges::count_if(names_, is_maximum);
+    const auto maxima = std::ranges::count_if(names_, merges_by_maximum);
     maxima_.assign(static_cast<std::size_t>(maxima), -std::numeric_limits<double>::infinity());
     sums_.resize(names_.size() - maxima_.size());
   } else if (names_.size() != outputs.size() ||
@@ -58,7 +54,7 @@ void LeafOutputs::add(const losses::Outputs& outputs) {
   for (const auto& [name, tensor] : outputs) {
     check_scalar(name, tensor);
     const double value = tensor.item<double>();
-    if (!is_maximum(name))
+    if (!merges_by_maximum(name))
       (sum++)->add(value);
     else if (std::isnan(value) || value > *maximum)
       *maximum++ = value;
@@ -76,14 +72,15 @@ std::map<std::string, double> LeafOutputs::values() const {
   std::map<std::string, double> values;
   auto sum = sums_.begin();
   auto maximum = maxima_.begin();
-  for (const std::string& name : names_) values[name] = is_maximum(name) ? *maximum++ : (sum++)->value();
+  for (const std::string& name : names_)
+    values[name] = merges_by_maximum(name) ? *maximum++ : (sum++)->value();
   return values;
 }
 
 bool LeafOutputs::losses_finite() const {
   auto sum = sums_.begin();
   for (const std::string& name : names_) {
-    if (is_maximum(name)) continue;
+    if (merges_by_maximum(name)) continue;
     if (is_loss(name) && !std::isfinite(sum->value())) return false;
     ++sum;
   }

@@ -17,8 +17,10 @@ LeafTree::LeafTree(std::size_t total, std::size_t own) : own_(own) {
                     "power of two that divides the total, or all of them",
                     own, total));
   block_ = own == total ? power_of_two_factor(total) : own;
-  slots_ = 1;
-  for (std::size_t leaf = 0; leaf < own_; ++leaf) slots_ = std::max(slots_, step(leaf).slot + 1);
+  // One for each level of a block but the last, whose two halves meet as they arrive; one more for the
+  // earlier blocks.
+  const std::size_t levels = static_cast<std::size_t>(std::countr_zero(block_));
+  slots_ = std::max<std::size_t>(levels + (own_ > block_ && block_ > 1 ? 1 : 0), 1);
 }
 
 LeafTree::Step LeafTree::step(std::size_t leaf) const noexcept {

@@ -1,6 +1,5 @@
 #include "lockstep/learner/learner.hpp"
 
-#include <ATen/ops/empty.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -33,6 +32,14 @@ void refuse_running_statistics(torch::nn::Module& module) {
           "buffer '{}' is written in forward (batch normalisation), which depends on how rows are "
           "cut into leaves; use layer or RMS normalisation",
           item.key()));
+}
+
+// Frozen parameters and buffers are in no flat buffer: rank 0's values hold on every rank.
+void equalize_untrained(torch::nn::Module& module, comm::Collectives& collectives) {
+  for (const NamedTensor& named : all_tensors(module))
+    if (!named.tensor.requires_grad() && named.tensor.is_contiguous())
+      collectives.broadcast({static_cast<std::byte*>(named.tensor.data_ptr()), named.tensor.nbytes()}, 0)
+          .wait();
 }
 
 void add_tensors(StateView& view, const std::string& prefix, const std::vector<NamedTensor>& tensors) {
@@ -86,6 +93,8 @@ Learner::Learner(std::shared_ptr<torch::nn::Module> model, std::shared_ptr<losse
   check_shards(options.shards, collectives, options.store.reduction);
   refuse_running_statistics(*state_->model);
   refuse_running_statistics(state_->loss->module());
+  equalize_untrained(*state_->model, collectives);
+  equalize_untrained(state_->loss->module(), collectives);
   const LeafTree tree = state_->tree();
   state_->store = std::make_unique<FlatStore>(state_->stepper->groups(), collectives, options.store, tree);
   state_->stepper->attach(*state_->store, tree);

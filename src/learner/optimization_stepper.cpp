@@ -203,9 +203,9 @@ StepResult OptimizationStepper::State::skip(const Agreement& agreed, double norm
 StepResult OptimizationStepper::State::finish(losses::Loss& loss, const losses::Totals& totals,
                                               LeafOutputs& outputs, Votes votes) {
   const fault::Action injected = fault::at("step", static_cast<std::uint64_t>(steps));
-  store->reduce();
   if (injected == fault::Action::nan && !store->owned().empty())
     store->owned().front().gradients.narrow(0, 0, 1).fill_(std::nan(""));
+  store->reduce();
 
   ExactSum squares = store->squared_norm();
   std::int64_t stop = votes.stop, save_failed = votes.save_failed;

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXECUTABLE = os.environ["LOCKSTEP_EXECUTABLE"]
 PYTHON = os.environ.get("LOCKSTEP_PYTHON", sys.executable)
 MPIEXEC = os.environ.get("LOCKSTEP_MPIEXEC", "mpiexec")
@@ -109,7 +110,7 @@ class ProgramTest(unittest.TestCase):
                 cwd=self.folder,
                 capture_output=True,
                 text=True,
-                timeout=90,
+                timeout=180,
             )
         )
 

@@ -56,6 +56,9 @@ class Resume(ProgramTest):
     def test_from_one_rank_to_four(self):
         self.stop_and_resume(1, 4)
 
+    def test_from_one_to_two_with_accumulation_and_sharded_optimizer(self):
+        self.stop_and_resume(1, 2, "learner.accumulation=2", "learner.sharding=optimizer")
+
     def test_from_four_ranks_to_one(self):
         self.stop_and_resume(4, 1)
 

@@ -1,5 +1,5 @@
-// Decks as cases.md lists them: refused with file, line and key, or the same effective deck as the plain
-// file.
+// Decks that came from public reports of other programs, and worse: refused with file, line and key, or the
+// same effective deck as the plain file.
 #include <gtest/gtest.h>
 
 #include <random>

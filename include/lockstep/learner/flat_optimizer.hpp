@@ -17,13 +17,9 @@ class FlatOptimizer {
   // One step of a group from the gradients in the store. Local.
   void step(std::size_t group);
   void set_learning_rate(std::size_t group, double learning_rate);
-  double learning_rate(std::size_t group) const;
-  std::size_t groups() const noexcept;
   // "training/optimizer/<parameter>/exp_avg", "exp_avg_sq" ("momentum_buffer" for sgd) with this rank's
   // extents, and "step", a float32 scalar that a group's parameters share.
   StateView state();
-  // Bytes of state that this rank keeps.
-  std::size_t bytes() const noexcept;
 
  private:
   struct State;

@@ -45,8 +45,8 @@ class FlatStore {
 
   comm::Collectives& collectives() noexcept;
   const ShardingPlan& plan() const noexcept;
-  const StoreOptions& options() const noexcept;
-  // Which FlatBuffers belong to a group, and what this rank steps of them.
+  // What this rank steps, in the plan's order: its slice of each flat buffer, or all of it when nothing is
+  // sharded.
   const std::vector<OwnedPart>& owned() const noexcept;
   const std::string& parameter_name(std::size_t index) const;
   const ParameterSpec& parameter(std::size_t index) const;

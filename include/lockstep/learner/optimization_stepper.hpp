@@ -53,7 +53,7 @@ class OptimizationStepper {
   // Called once by the learner: binds the stepper to where it runs.
   void attach(FlatStore& store, const LeafTree& tree);
 
-  // Collective; one optimizer step over the whole batch, as learner.md's order of a step.
+  // Collective; one optimizer step over the whole batch, in the order of docs/design.md, section 4.
   StepResult update(losses::Loss& loss, const ShardedBatch& batch, Votes votes);
   // Collective; the loss's metrics over the batch, nothing is trained.
   losses::Metrics evaluate(losses::Loss& loss, const ShardedBatch& batch);

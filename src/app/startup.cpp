@@ -1,4 +1,4 @@
-#include "session.hpp"
+#include "startup.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
