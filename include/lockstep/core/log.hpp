@@ -11,8 +11,9 @@ namespace lockstep::log {
 
 // Sets up the process's logger (Runtime does). Until then only warnings and errors are shown.
 void start(int rank, int size);
-// Adds `path` as a second sink (the run directory's log.txt), appended to, every line with its time; a second
-// call changes the file. Rank 0 only, a no-op elsewhere. Throws IoError when the file cannot be opened.
+// Adds `path` as a second sink (the run directory's log.txt), appended to, every line with its time; what was
+// said before the first call is written first, a second call changes the file. Rank 0 only, a no-op
+// elsewhere. Throws IoError when the file cannot be opened.
 void to_file(const std::string& path);
 void flush();
 
