@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <sstream>
 
 #include "lockstep/core/error.hpp"
@@ -8,6 +9,9 @@
 
 namespace lockstep::app {
 namespace {
+
+// As the deck's keys for shards and episodes.
+constexpr std::int64_t most_counted = std::int64_t{1} << 20;
 
 constexpr const char* footer =
     "Exit codes: 0 done, 1 failed while running, 2 bad input, 3 stopped with work left and a checkpoint "
@@ -46,7 +50,7 @@ Command parse_command_line(int argc, char** argv) {
   check_parser->add_option("deck", check.deck, "Deck (TOML)")->required();
   add_overrides(check_parser, check.overrides);
   check_parser->add_option("--ranks", check.ranks, "Ranks to check for; the launcher's by default")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, most_counted));
 
   EvaluateCommand evaluate;
   CLI::App* evaluate_parser =
@@ -54,9 +58,9 @@ Command parse_command_line(int argc, char** argv) {
   evaluate_parser->add_option("checkpoint", evaluate.checkpoint, "Checkpoint file or run directory")
       ->required();
   evaluate_parser->add_option("--episodes", evaluate.episodes, "Episodes; the deck's by default")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, most_counted));
   evaluate_parser->add_option("--seed", evaluate.seed, "Seed of the episodes; the deck's by default")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
 
   KeysCommand keys;
   CLI::App* keys_parser = parser.add_subcommand("keys", "Print the deck reference");

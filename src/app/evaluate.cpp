@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "lockstep/checkpoint/checkpoint.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/log.hpp"
 #include "resume.hpp"
 #include "startup.hpp"
 
@@ -41,7 +42,13 @@ int run_evaluate(const EvaluateCommand& command, int argc, char** argv) {
   initialize_model(*collectives, path, policy->module());
   const auto result =
       policy->evaluate(*collectives, command.episodes.value_or(deck.evaluation.episodes),
-                       static_cast<std::uint64_t>(command.seed.value_or(deck.evaluation.seed)), {});
+                       static_cast<std::uint64_t>(command.seed.value_or(deck.evaluation.seed)),
+                       [&] { return runtime.stop_requested(); });
+  if (result.abandoned) {
+    log::info("evaluation stopped by a signal");
+    runtime.finish();
+    return static_cast<int>(ExitCode::failed);
+  }
   if (collectives->rank() == 0)
     std::fputs(
         fmt::format(

@@ -18,6 +18,13 @@ bool fixes_the_run(const std::string& key) {
          key.starts_with("environment.") || key.starts_with("algorithm.");
 }
 
+// Optimizers that keep other state than the checkpoint holds could only start from nothing, unnoticed.
+bool changes_optimizer_state(const config::Difference& difference) {
+  const auto either = [&](const char* value) { return difference.from == value || difference.to == value; };
+  return (difference.key == "optimizer.name" && either("\"sgd\"")) ||
+         (difference.key == "optimizer.momentum" && either("0.0"));
+}
+
 bool concerns_output_only(const std::string& key) {
   return key == "run.output" || key == "run.initialize_from";
 }
@@ -49,7 +56,7 @@ void compare_with_checkpoint(const config::Deck& stored, const config::Deck& use
   for (const config::Difference& difference : config::compare_decks(stored, used)) {
     if (concerns_output_only(difference.key)) continue;
     const std::string line = fmt::format("{}: {} -> {}", difference.key, difference.from, difference.to);
-    if (fixes_the_run(difference.key))
+    if (fixes_the_run(difference.key) || changes_optimizer_state(difference))
       refused += "\n  " + line;
     else
       log::info(line);
@@ -148,7 +155,7 @@ void initialize_model(comm::Collectives& collectives, const std::string& path, t
   });
   reader->read(view);
   collectives.barrier().wait();
-  log::info(fmt::format("model initialised from '{}' (round {})", path, reader->round()));
+  log::info(fmt::format("model loaded from '{}' (round {})", path, reader->round()));
 }
 
 config::Deck deck_of_checkpoint(comm::Collectives& collectives, const std::string& path) {

@@ -43,12 +43,11 @@ std::int64_t plan_rounds(const config::Deck& deck) {
 }
 
 void tell_about_length(const RunState& state, std::int64_t planned) {
-  if (state.counters.horizon != planned)
-    log::info(
-        fmt::format("run length: {} -> {} rounds; linear schedules fall over the first {} rounds, the length "
-                    "when the run began, and keep "
-                    "their last value after it",
-                    state.counters.horizon, planned, state.counters.horizon));
+  if (state.counters.horizon == planned) return;
+  log::info(fmt::format(
+      "run length: {} -> {} rounds; linear schedules fall over the first {} rounds, the length when the run "
+      "began, and keep their last value after it",
+      state.counters.horizon, planned, state.counters.horizon));
 }
 
 std::unique_ptr<MetricsFile> open_metrics(const RunDirectory& directory,
@@ -90,13 +89,14 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
   std::optional<MetricsFile::Mark> mark;
   if (from) {
     mark = resume_run(*collectives, *from, deck, runtime.arithmetic(), *algorithm, state);
-    tell_about_length(state, planned);
+    if (state.counters.round < planned) tell_about_length(state, planned);
     if (!deck.run.initialize_from.empty()) log::info("the resumed checkpoint wins over run.initialize_from");
   } else if (!deck.run.initialize_from.empty()) {
     initialize_model(*collectives, deck.run.initialize_from, algorithm->policy().module());
   }
   if (state.counters.round >= planned && state.counters.evaluation_pending == 0) {
-    log::info(fmt::format("nothing to do: {} of {} rounds are done", state.counters.round, planned));
+    log::info(
+        fmt::format("nothing to do: {} rounds are done, {} are asked for", state.counters.round, planned));
     runtime.finish();
     return static_cast<int>(ExitCode::done);
   }

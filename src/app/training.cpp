@@ -132,7 +132,7 @@ void Training::record() {
   const History::Row row = state_.history.row(state_.history.rows() - 1);
   progress_.round_done(row);
   if (metrics_ == nullptr) return;
-  timings_["environment_steps_per_s"] = progress_.steps_per_second();
+  if (progress_.steps_per_second() > 0) timings_["environment_steps_per_s"] = progress_.steps_per_second();
   metrics_->append(row, timings_);
   timings_.clear();
 }

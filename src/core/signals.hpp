@@ -1,4 +1,5 @@
-// Private to core: SIGTERM and SIGUSR1 set a flag and do nothing else.
+// Private to core: SIGTERM, SIGUSR1 and SIGINT set a flag and do nothing else; a second SIGINT ends the
+// process.
 #pragma once
 
 #include <csignal>
@@ -17,6 +18,7 @@ class StopSignals {
  private:
   struct sigaction old_term_ {};
   struct sigaction old_usr1_ {};
+  struct sigaction old_int_ {};
 };
 
 }  // namespace lockstep

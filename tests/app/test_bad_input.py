@@ -160,6 +160,9 @@ class BareSurroundings(ProgramTest):
         log = (self.folder / name / "log.txt").read_text()
         self.assertIn(name, log)
         self.assertEqual(len(self.metrics(name)), 1)
+        self.train("new\nline", "run.rounds=1")
+        self.assertIn("new\\nline", (self.folder / "new\nline" / "log.txt").read_text())
+        self.assertEqual(len(self.metrics("new\nline")), 1)
         result = self.run_program("train", self.folder / "no {} %n deck.toml")
         self.assert_refused(result, "no {} %n deck.toml")
 

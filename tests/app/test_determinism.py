@@ -81,6 +81,7 @@ class Resume(ProgramTest):
         again = self.train("run")
         self.assertIn("nothing to do", again.text)
         fewer = self.train("run", "run.rounds=4")
+        self.assertNotIn("run length", fewer.text)
         self.assertIn("nothing to do", fewer.text)
         self.assertEqual(self.checkpoints("run"), before)
 
@@ -94,7 +95,7 @@ class Resume(ProgramTest):
 
     def test_what_fixes_the_run_may_not_change(self):
         self.train("run", "run.rounds=2")
-        for item in ["learner.shards=4", "run.seed=4", "network.hidden=[8, 8]", "environment.count=16"]:
+        for item in ["learner.shards=4", "run.seed=4", "network.hidden=[8, 8]", "environment.count=16", "optimizer.name=sgd"]:
             result = self.train("run", item, expect=None)
             self.assert_refused(result, item.split("=")[0], "checkpoint -> deck")
 

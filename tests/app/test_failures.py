@@ -84,14 +84,27 @@ class Failures(ProgramTest):
         self.assertIsNone(process.poll())
 
     def test_stop_signals_save_and_exit_with_three(self):
-        for number, ranks in ((signal.SIGUSR1, 2), (signal.SIGTERM, 1)):
-            run = f"run{ranks}"
+        for number, ranks in ((signal.SIGUSR1, 2), (signal.SIGTERM, 1), (signal.SIGINT, 1)):
+            run = f"run-{number.name}"
             process = self.start(run, *self.LONG, ranks=ranks)
             process.send_signal(number)
             text = self.finish(process)
             self.assertEqual(process.returncode, 3, text)
             last = self.metrics(run)[-1]["round"]
             self.assertEqual(self.checkpoints(run)[-1], f"round_{last:010d}.h5")
+
+    def test_a_signal_ends_an_evaluation(self):
+        self.train("run", "run.rounds=1")
+        process = subprocess.Popen(
+            self.command("evaluate", self.folder / "run", "--episodes", "1000000"),
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(self.end, process)
+        time.sleep(2)
+        process.send_signal(signal.SIGTERM)
+        text = process.communicate(timeout=10)[1]
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("stopped by a signal", text)
 
     def test_a_stopped_run_goes_on_bit_equal(self):
         sets = ("run.rounds=400", "checkpoint.every=1000", "evaluation.every=0")

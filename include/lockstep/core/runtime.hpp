@@ -41,7 +41,7 @@ class Runtime {
   // Changes the thread count (the deck is read after the runtime starts).
   void set_threads(int threads);
 
-  // SIGTERM or SIGUSR1 came since the start. A flag only: ranks agree on it elsewhere.
+  // SIGTERM, SIGUSR1 or SIGINT came since the start. A flag only: ranks agree on it elsewhere.
   bool stop_requested() const noexcept;
 
   // Collective: a barrier after the last durable write, then MPI may end. Call on every normal end.
