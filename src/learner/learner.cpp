@@ -35,8 +35,8 @@ void refuse_running_statistics(torch::nn::Module& module) {
 }
 
 // Frozen parameters and buffers are in no flat buffer: rank 0's values hold on every rank.
-void equalize_untrained(torch::nn::Module& module, comm::Collectives& collectives) {
-  for (const NamedTensor& named : all_tensors(module))
+void equalize_untrained(const std::vector<NamedTensor>& tensors, comm::Collectives& collectives) {
+  for (const NamedTensor& named : tensors)
     if (!named.tensor.requires_grad() && named.tensor.is_contiguous())
       collectives.broadcast({static_cast<std::byte*>(named.tensor.data_ptr()), named.tensor.nbytes()}, 0)
           .wait();
@@ -93,8 +93,8 @@ Learner::Learner(std::shared_ptr<torch::nn::Module> model, std::shared_ptr<losse
   check_shards(options.shards, collectives, options.store.reduction);
   refuse_running_statistics(*state_->model);
   refuse_running_statistics(state_->loss->module());
-  equalize_untrained(*state_->model, collectives);
-  equalize_untrained(state_->loss->module(), collectives);
+  equalize_untrained(all_tensors(*state_->model), collectives);
+  equalize_untrained(state_->loss_owned(), collectives);
   const LeafTree tree = state_->tree();
   state_->store = std::make_unique<FlatStore>(state_->stepper->groups(), collectives, options.store, tree);
   state_->stepper->attach(*state_->store, tree);
