@@ -49,13 +49,10 @@ double timed(const std::function<void()>& body, int calls) {
   return seconds;
 }
 
-// "met", "not met", or "not decided" when the 10-90 % range is wider than the distance from median to bar.
-std::string verdict(const Bar& bar, double median, double low, double high) {
+std::string judged(const Bar& bar, double median, double low, double high) {
   if (bar.value == 0) return "no bar";
   const std::string words = std::string(bar.at_most ? "<= " : ">= ") + std::to_string(bar.value).substr(0, 4);
-  const bool holds = bar.at_most ? median <= bar.value : median >= bar.value;
-  const bool wide = high - low > std::abs(median - bar.value);
-  return words + (holds ? ": met" : ": not met") + (wide ? " (not decided)" : "");
+  return words + "  " + benchmark::verdict(bar, median, low, high);
 }
 
 // Small messages are timed several calls at once, so that the clock does not count.
@@ -85,7 +82,7 @@ void measure(const Figure& figure, std::size_t bytes, int repetitions, int rank)
   const double high = quantile(ratios, 0.9);
   std::printf("%9zu B  %-58s %7.3f  [%.3f, %.3f]  %9.1f us / %9.1f us  %s\n", bytes, figure.name.c_str(),
               median, low, high, quantile(numerators, 0.5) * 1e6, quantile(denominators, 0.5) * 1e6,
-              verdict(figure.bar, median, low, high).c_str());
+              judged(figure.bar, median, low, high).c_str());
   std::fflush(stdout);
 }
 

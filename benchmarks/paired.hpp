@@ -21,16 +21,18 @@ struct Bar {
   bool at_most = true;  // else at least
 };
 
-// One line a figure: the ratio's median, its 10-90 % range, the bar and the verdict; 'not decided' where the
-// range reaches across it.
+// "holds" or "missed" by the median; 'not decided' where the 10-90 % range reaches across the bar.
+inline std::string verdict(const Bar& bar, double median, double low, double high) {
+  const bool holds = bar.at_most ? median <= bar.value : median >= bar.value;
+  const bool straddles = low < bar.value && high > bar.value;
+  return std::string(holds ? "holds" : "missed") + (straddles ? ", not decided" : "");
+}
+
+// One line a figure: the ratio's median, its 10-90 % range, the bar and the verdict.
 inline void print_ratio(const std::string& name, const std::vector<double>& ratios, const Bar& bar) {
   const double median = quantile(ratios, 0.5), low = quantile(ratios, 0.1), high = quantile(ratios, 0.9);
-  const bool median_holds = bar.at_most ? median <= bar.value : median >= bar.value;
-  const bool straddles = low < bar.value && high > bar.value;
   std::fputs(fmt::format("{:<58} {:8.3f}  [{:.3f}, {:.3f}]  bar {} {:.2f}  {}\n", name, median, low, high,
-                         bar.at_most ? "<=" : ">=", bar.value,
-                         straddles ? (median_holds ? "holds, not decided" : "missed, not decided")
-                                   : (median_holds ? "holds" : "missed"))
+                         bar.at_most ? "<=" : ">=", bar.value, verdict(bar, median, low, high))
                  .c_str(),
              stdout);
   std::fflush(stdout);

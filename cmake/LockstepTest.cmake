@@ -1,9 +1,10 @@
 # lockstep_test(NAME [TORCH] SOURCES a.cpp ... [USES module ...] [LINK target ...] [RANKS 1 2 4]
-#               [LABELS unit ...] [TIMEOUT seconds] [ENVIRONMENT A=b ...])
+#               [LABELS unit ...] [TIMEOUT seconds] [ENVIRONMENT A=b ...] [STARTS_MPI])
 # Builds the program NAME. Without RANKS it is a plain GoogleTest program with one ctest entry NAME. With RANKS it takes the MPI main of
-# tests/support and gets one entry NAME_np<R> a rank count, started by MPIEXEC_EXECUTABLE, label mpi added.
+# tests/support and gets one entry NAME_np<R> a rank count, started by MPIEXEC_EXECUTABLE, label mpi added. STARTS_MPI: the plain
+# program, or one that it starts, starts MPI.
 function(lockstep_test name)
-  cmake_parse_arguments(T "TORCH" "TIMEOUT" "SOURCES;USES;LINK;RANKS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(T "TORCH;STARTS_MPI" "TIMEOUT" "SOURCES;USES;LINK;RANKS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
@@ -33,7 +34,7 @@ function(lockstep_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${environment}")
     # Open MPI leaks from modules that it unloads, which no suppression can name: the preset looks for no leaks, only
     # programs without MPI do.
-    if(LOCKSTEP_SANITIZE)
+    if(LOCKSTEP_SANITIZE AND NOT T_STARTS_MPI)
       set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=string_append::detect_leaks=1")
     endif()
   endif()

@@ -6,6 +6,7 @@
 #
 # Torch_DIR            a LibTorch to use (the folder of TorchConfig.cmake); none is installed then
 # LOCKSTEP_TORCH_INDEX the package index to take torch from, instead of pip's own
+# LOCKSTEP_NCCL=OFF    no NCCL and CUDA runtime (300 MB), which the NCCL backend is built with
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -92,7 +93,8 @@ fingerprint() {
   {
     python3 -c 'import sys; print(sys.version_info[:2])'
     echo "given LibTorch: ${Torch_DIR:+yes}"
-    cat jobs/requirements.torch.txt jobs/requirements.txt analysis/pyproject.toml
+    echo "NCCL: ${LOCKSTEP_NCCL:-AUTO}"
+    cat jobs/requirements.torch.txt jobs/requirements.txt jobs/requirements.nccl.txt analysis/pyproject.toml
   } | sha256sum
 }
 
@@ -116,6 +118,10 @@ install_python_packages() {
   else
     say "Installing LibTorch: $(grep -v '^#' jobs/requirements.torch.txt)"
     pip_install pip_torch ${LOCKSTEP_TORCH_INDEX:+--index-url "$LOCKSTEP_TORCH_INDEX"} -r jobs/requirements.torch.txt
+  fi
+  if [[ ${LOCKSTEP_NCCL:-} != OFF ]]; then
+    say "Installing NCCL and the CUDA runtime (300 MB; none with LOCKSTEP_NCCL=OFF)"
+    pip_install pip_nccl -r jobs/requirements.nccl.txt
   fi
   say "Installing the Python packages of jobs/requirements.txt and lockstep_analysis"
   pip_install pip_requirements -r jobs/requirements.txt

@@ -18,7 +18,7 @@ def run(options):
             raise AnalysisError(f"{one_line(path)}: the deck names no environment")
         environment = _make(name)
         try:
-            policy = Policy.load(checkpoint, isinstance(environment.action_space, gymnasium.spaces.Discrete))
+            policy = Policy.load(checkpoint, _bounds(environment.action_space))
             _check_sizes(policy, environment, path)
             round_number = checkpoint.round
             returns, lengths = play(policy, environment, options.episodes, options.seed)
@@ -54,6 +54,12 @@ def _action(policy, space, observation, episode, step):
     if policy.discrete:
         return int(space.start) + chosen
     return chosen.astype(np.float32).reshape(space.shape)  # the environment clips where it means to
+
+
+def _bounds(space):
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return None
+    return space.low.reshape(-1), space.high.reshape(-1)
 
 
 def _make(name):

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lockstep_analysis.checkpoint import Checkpoint
+from lockstep_analysis.errors import AnalysisError
 from lockstep_analysis.policy import Policy
 from writer import BFloat16, contents, deck, flip, text, write_checkpoint
 
@@ -12,11 +13,12 @@ def values(out):
     return dict(line.split(" ", 1) for line in out.splitlines())
 
 
-def write_policy(path, layers, **deck_options):
+def write_policy(path, layers, network="actor", **deck_options):
     datasets = {name: value for name, value in contents().items() if not name.startswith("model/actor")}
     for i, (weight, bias) in enumerate(layers):
-        datasets[f"model/actor.{2 * i}.weight"] = weight if isinstance(weight, BFloat16) else np.array(weight, np.float32)
-        datasets[f"model/actor.{2 * i}.bias"] = np.array(bias, np.float32)
+        datasets[f"model/{network}.{2 * i}.weight"] = (
+            weight if isinstance(weight, BFloat16) else np.array(weight, np.float32))
+        datasets[f"model/{network}.{2 * i}.bias"] = np.array(bias, np.float32)
     hidden = [len(bias) for _, bias in layers[:-1]]
     datasets["provenance/deck"] = text(deck(**{"hidden": hidden, **deck_options}))
     return write_checkpoint(path, datasets)
@@ -49,9 +51,12 @@ def test_same_seed_same_numbers_and_episode_i_has_seed_plus_i(tmp_path, command)
     assert float(values(played[0])["return_mean"]) == np.mean(single)
 
 
-def load(path, discrete=True):
+BOUNDS = np.array([-2, 0], np.float32), np.array([2, 10], np.float32)
+
+
+def load(path, bounds=None):
     with Checkpoint(path) as checkpoint:
-        return Policy.load(checkpoint, discrete)
+        return Policy.load(checkpoint, bounds)
 
 
 @pytest.mark.parametrize("activation, function", [("tanh", np.tanh), ("relu", lambda x: np.maximum(x, 0))])
@@ -64,14 +69,40 @@ def test_hidden_layers(tmp_path, activation, function):
     for weight, bias in layers[:-1]:
         expected = function(weight @ expected + bias)
     expected = layers[-1][0] @ expected + layers[-1][1]
-    assert load(path, discrete=False)(observation) == pytest.approx(expected, rel=1e-5)
+    assert load(path, BOUNDS)(observation) == pytest.approx(expected, rel=1e-5)
 
 
 def test_state_dependent_deviation_plays_the_first_half(tmp_path):
     path = write_policy(tmp_path / "a.h5", [(np.zeros((4, 3)), [1, 2, 3, 4])], log_std="state")
-    policy = load(path, discrete=False)
+    policy = load(path, BOUNDS)
     assert policy.action_size == 2
     assert policy(np.zeros(3, np.float32)).tolist() == [1, 2]
+
+
+def test_dqn_takes_the_action_of_the_largest_value(tmp_path):
+    layers = [(np.eye(2), [0, 0.5])]
+    path = write_policy(tmp_path / "a.h5", layers, network="q", algorithm="dqn", log_std=None)
+    policy = load(path)
+    assert [policy(np.array(x, np.float32)) for x in ([1, 0], [0, 0], [0.5, 0], [-1, -2])] == [0, 1, 0, 0]
+
+
+def test_sac_plays_the_tanh_of_the_mean_within_the_bounds(tmp_path):
+    path = write_policy(tmp_path / "a.h5", [(np.zeros((4, 3)), [0.5, -1, 9, 9])], algorithm="sac", log_std=None)
+    action = load(path, BOUNDS)(np.zeros(3, np.float32))
+    assert action == pytest.approx([2 * np.tanh(0.5), 5 + 5 * np.tanh(-1)], rel=1e-6)
+
+
+def test_td3_plays_tanh_within_the_bounds(tmp_path):
+    path = write_policy(tmp_path / "a.h5", [(np.zeros((2, 3)), [30, 0])], algorithm="td3", log_std=None)
+    assert load(path, BOUNDS)(np.zeros(3, np.float32)).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("algorithm, bounds, kind", [
+    ("dqn", BOUNDS, "continuous"), ("sac", None, "discrete"), ("td3", None, "discrete")])
+def test_actions_that_the_algorithm_does_not_have_are_refused(tmp_path, algorithm, bounds, kind):
+    path = write_policy(tmp_path / "a.h5", [(np.zeros((2, 3)), [0, 0])], algorithm=algorithm, log_std=None)
+    with pytest.raises(AnalysisError, match=f"a policy of {algorithm} has no {kind} actions"):
+        load(path, bounds)
 
 
 def test_continuous_environment(tmp_path, command):
@@ -85,7 +116,7 @@ def test_continuous_environment(tmp_path, command):
 
 def test_bfloat16_weights(tmp_path):
     path = write_policy(tmp_path / "a.h5", [(BFloat16([[0x3F80, 0xC000]]), [0.5])])
-    assert load(path, discrete=False)(np.array([3, 1], np.float32)).tolist() == [1.5]
+    assert load(path, BOUNDS)(np.array([3, 1], np.float32)).tolist() == [1.5]
 
 
 def test_outputs_that_are_not_finite_fail(tmp_path, command):
@@ -100,6 +131,7 @@ def test_outputs_that_are_not_finite_fail(tmp_path, command):
     ([(np.zeros((2, 4)), [0, 0])], {"hidden": [8]}, "holds no model/actor.2.weight"),
     ([(np.zeros((3, 4)), [0] * 3), (np.zeros((2, 3)), [0] * 2)], {"hidden": [5]}, "but the deck's network.hidden is [5]"),
     ([(np.zeros((2, 4)), [0, 0])], {"activation": "gelu"}, "plays no network with activation 'gelu'"),
+    ([(np.zeros((2, 4)), [0, 0])], {"algorithm": "reinforce"}, "plays no policy of the algorithm 'reinforce'"),
     ([(np.zeros((2, 4)), [0, 0, 0])], {}, "make no layer"),
     ([(np.zeros((2, 4)), [0, 0])], {"environment": "Nowhere-v7"}, "Gymnasium makes no environment 'Nowhere-v7'"),
     ([(np.zeros((2, 4)), [0, 0])], {"environment": "Blackjack-v1"}, "no policy here plays observations")])

@@ -27,19 +27,20 @@ def text(content):
     return np.frombuffer(content.encode("utf-8", "surrogateescape"), np.uint8)
 
 
-def deck(environment="CartPole-v1", hidden=(), activation="tanh", log_std="free"):
+def deck(environment="CartPole-v1", hidden=(), activation="tanh", log_std="free", algorithm="ppo"):
+    """`log_std` None: the key is not there."""
+    log_std_line = "" if log_std is None else f'log_std = "{log_std}"\n'
     return f"""[run]
 seed = 7
 rounds = 3
 
 [algorithm]
-name = "ppo"
+name = "{algorithm}"
 
 [network]
 hidden = {list(hidden)}
 activation = "{activation}"
-log_std = "{log_std}"
-
+{log_std_line}
 [environment]
 name = "{environment}"
 count = 8

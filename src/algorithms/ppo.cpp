@@ -1,10 +1,15 @@
 // PPO: on-policy rollouts, clipped objective, an actor and a critic in one parameter group.
 #include "lockstep/losses/ppo.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <optional>
 
+#include "deck_options.hpp"
+#include "lockstep/config/fitting.hpp"
 #include "lockstep/envs/environment.hpp"
 #include "lockstep/rollout/on_policy.hpp"
+#include "network_policy.hpp"
 #include "registry.hpp"
 
 namespace lockstep::algorithms {
@@ -22,6 +27,12 @@ std::shared_ptr<nn::ActorCritic> make_network(const config::Deck& deck) {
   });
 }
 
+std::shared_ptr<nn::ActorCritic> make_initialized(const config::Deck& deck) {
+  auto network = make_network(deck);
+  network->initialize(static_cast<std::uint64_t>(deck.run.seed));
+  return network;
+}
+
 losses::PpoOptions loss_options(const config::PpoSection& ppo) {
   return {.clip_low = ppo.clip,
           .clip_high = ppo.clip,
@@ -32,29 +43,13 @@ losses::PpoOptions loss_options(const config::PpoSection& ppo) {
           .normalize_advantage = ppo.normalize_advantage};
 }
 
-learner::OptimizerOptions optimizer_options(const config::OptimizerSection& section) {
-  return {.kind = learner::optimizer_kind_from(section.name),
-          .learning_rate = section.learning_rate,
-          .weight_decay = section.weight_decay,
-          .beta1 = section.beta1,
-          .beta2 = section.beta2,
-          .epsilon = section.epsilon,
-          .momentum = section.momentum};
-}
-
-learner::LearnerOptions learner_options(const config::LearnerSection& section) {
-  return {
-      .shards = section.shards,
-      .store = {.sharding = learner::sharding_from(section.sharding),
-                .reduction = section.reduction == "fast" ? comm::Reduction::fast : comm::Reduction::exact}};
-}
-
 rollout::OnPolicyOptions source_options(const config::Deck& deck, const learner::Learner& learner) {
   const config::PpoSection& ppo = deck.algorithm.ppo;
   return {.environment = deck.environment.name,
           .environments = deck.environment.count,
           .shards = deck.learner.shards,
           .first_shard = learner.first_shard(),
+          .shard_stride = learner.shard_stride(),
           .own_shards = learner.own_shards(),
           .rollout_steps = ppo.rollout_steps,
           .epochs = ppo.epochs,
@@ -64,48 +59,35 @@ rollout::OnPolicyOptions source_options(const config::Deck& deck, const learner:
           .seed = static_cast<std::uint64_t>(deck.run.seed)};
 }
 
-class PpoPolicy : public Policy {
- public:
-  explicit PpoPolicy(const config::Deck& deck)
-      : environment_(deck.environment.name), network_(make_network(deck)) {
-    network_->initialize(static_cast<std::uint64_t>(deck.run.seed));
-  }
-  torch::nn::Module& module() override { return *network_; }
-  rollout::EvaluationResult evaluate(comm::Collectives& collectives, std::int64_t episodes,
-                                     std::uint64_t seed, const std::function<bool()>& stop) override {
-    return rollout::evaluate(collectives, *network_, environment_, episodes, seed, stop);
-  }
-  const std::shared_ptr<nn::ActorCritic>& network() const { return network_; }
-
- private:
-  std::string environment_;
-  std::shared_ptr<nn::ActorCritic> network_;
-};
+std::unique_ptr<NetworkPolicy> make_policy_of(const config::Deck& deck,
+                                              const std::shared_ptr<nn::ActorCritic>& network) {
+  return std::make_unique<NetworkPolicy>(
+      deck.environment.name, network,
+      [network](const at::Tensor& observation) { return nn::mode(network->policy(observation)); });
+}
 
 class Ppo : public Algorithm {
  public:
-  Ppo(const config::Deck& deck, comm::Collectives& collectives) : deck_(deck), policy_(deck) {
-    const auto& network = policy_.network();
+  Ppo(const config::Deck& deck, comm::Collectives& collectives) : deck_(deck) {
+    const auto network = make_initialized(deck);
+    policy_ = make_policy_of(deck, network);
     loss_ = std::make_shared<losses::PpoLoss>(network, loss_options(deck.algorithm.ppo));
     auto stepper = std::make_shared<learner::OptimizationStepper>(
         std::vector<learner::ParameterGroup>{{.parameters = learner::trainable_parameters(*network),
                                               .options = optimizer_options(deck.optimizer)}},
-        learner::StepperOptions{.accumulation = deck.learner.accumulation,
-                                .clip_norm = deck.learner.clip_norm,
-                                .max_skips = deck.learner.max_skips});
-    learner_ = std::make_unique<learner::Learner>(network, loss_, stepper, collectives,
-                                                  learner_options(deck.learner));
+        stepper_options(deck.learner));
+    learner_ =
+        std::make_unique<learner::Learner>(network, loss_, stepper, collectives, learner_options(deck));
     source_ = std::make_unique<rollout::OnPolicySource>(source_options(deck, *learner_), network);
   }
 
   learner::Learner& learner() override { return *learner_; }
   rollout::BatchSource& source() override { return *source_; }
-  Policy& policy() override { return policy_; }
+  Policy& policy() override { return *policy_; }
 
   void schedule(const RunPosition& position) override {
     const double remaining = position.remaining();
-    const double rate = deck_.optimizer.learning_rate;
-    learner_->stepper().set_learning_rate(deck_.optimizer.schedule == "linear" ? rate * remaining : rate);
+    learner_->stepper().scale_learning_rates(deck_.optimizer.schedule == "linear" ? remaining : 1.0);
     const config::PpoSection& ppo = deck_.algorithm.ppo;
     const double clip = ppo.clip_schedule == "linear" ? ppo.clip * remaining : ppo.clip;
     loss_->set_clip(clip, clip);
@@ -113,30 +95,64 @@ class Ppo : public Algorithm {
 
  private:
   config::Deck deck_;
-  PpoPolicy policy_;
+  std::unique_ptr<NetworkPolicy> policy_;
   std::shared_ptr<losses::PpoLoss> loss_;
   std::unique_ptr<learner::Learner> learner_;
   std::unique_ptr<rollout::OnPolicySource> source_;
 };
 
+std::int64_t steps_a_round(const config::Deck& deck) {
+  return deck.environment.count * deck.algorithm.ppo.rollout_steps;
+}
+
+// Sizes that divide the rollout and split into leaves.
+std::string nearest_minibatches(std::int64_t rows, std::int64_t leaves, std::int64_t size) {
+  if (rows % leaves != 0)
+    return fmt::format("none, {} rows a round do not split into {} leaves", rows, leaves);
+  std::vector<std::int64_t> sizes = config::divisors(rows);
+  std::erase_if(sizes, [&](std::int64_t divisor) { return divisor % leaves != 0; });
+  return config::nearest_of(sizes, size);
+}
+
+void check(const config::Deck& deck, std::vector<std::string>& problems) {
+  const config::PpoSection& ppo = deck.algorithm.ppo;
+  const config::LearnerSection& learner = deck.learner;
+  const std::int64_t rows = steps_a_round(deck), size = ppo.minibatch_size;
+  const std::int64_t leaves = learner.shards * learner.accumulation;
+  if (rows % size != 0)
+    problems.push_back(fmt::format(
+        "environment.count * algorithm.rollout_steps = {} * {} = {} is no multiple of "
+        "algorithm.minibatch_size = {}; nearest sizes that fit: {}",
+        deck.environment.count, ppo.rollout_steps, rows, size, nearest_minibatches(rows, leaves, size)));
+  if (size % leaves != 0)
+    problems.push_back(fmt::format(
+        "algorithm.minibatch_size = {} is no multiple of learner.shards * learner.accumulation = {} * {} = "
+        "{}; nearest sizes that fit: {}",
+        size, learner.shards, learner.accumulation, leaves, nearest_minibatches(rows, leaves, size)));
+  if (ppo.normalize_advantage && size < 2)
+    problems.push_back(fmt::format(
+        "algorithm.minibatch_size = {} with algorithm.normalize_advantage = true: one row has no deviation; "
+        "take at least 2 rows, or normalize_advantage = false",
+        size));
+}
+
 }  // namespace
 
-std::unique_ptr<Algorithm> make_ppo(const config::Deck& deck, comm::Collectives& collectives) {
-  return std::make_unique<Ppo>(deck, collectives);
-}
-
-std::unique_ptr<Policy> make_ppo_policy(const config::Deck& deck) {
-  return std::make_unique<PpoPolicy>(deck);
-}
-
-std::vector<learner::ParameterSpec> ppo_parameters(const config::Deck& deck) {
-  std::vector<learner::ParameterSpec> specs;
-  for (const learner::NamedTensor& parameter : learner::trainable_parameters(*make_network(deck)))
-    specs.push_back({.name = parameter.name,
-                     .shape = parameter.tensor.sizes().vec(),
-                     .dtype = Dtype::float32,
-                     .group = 0});
-  return specs;
+Registration ppo() {
+  return {.name = "ppo",
+          .network = "mlp actor-critic",
+          .make = [](const config::Deck& deck, comm::Collectives& collectives) -> std::unique_ptr<Algorithm> {
+            return std::make_unique<Ppo>(deck, collectives);
+          },
+          .make_policy = [](const config::Deck& deck) -> std::unique_ptr<Policy> {
+            return make_policy_of(deck, make_initialized(deck));
+          },
+          .check = check,
+          .steps_a_round = steps_a_round,
+          .holdings = [](const config::Deck& deck) -> Holdings {
+            return {.trained = parameter_specs(
+                        {{.parameters = learner::trainable_parameters(*make_network(deck)), .options = {}}})};
+          }};
 }
 
 }  // namespace lockstep::algorithms

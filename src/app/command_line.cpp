@@ -40,8 +40,9 @@ Command parse_command_line(int argc, char** argv) {
   add_overrides(train_parser, train.overrides);
   train_parser->add_option("--output", train.output, "Run directory; beats run.output");
   train_parser
-      ->add_option("--resume", train.resume,
-                   "auto: newest valid checkpoint of the run directory; never; or a FILE")
+      ->add_option(
+          "--resume", train.resume,
+          "auto: newest valid checkpoint of the run directory; never; or a checkpoint file or run directory")
       ->capture_default_str();
 
   CheckCommand check;

@@ -13,7 +13,7 @@ struct TrainCommand {
   std::string deck;
   std::vector<std::string> overrides;
   std::string output;           // "": the deck's
-  std::string resume = "auto";  // "auto" | "never" | a file
+  std::string resume = "auto";  // "auto" | "never" | a checkpoint file or run directory
 };
 struct CheckCommand {
   std::string deck;

@@ -2,40 +2,18 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "commands.hpp"
-#include "lockstep/checkpoint/checkpoint.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/log.hpp"
 #include "resume.hpp"
 #include "startup.hpp"
 
 namespace lockstep::app {
-namespace {
-
-// A run directory stands for its newest valid checkpoint.
-std::string checkpoint_file(comm::Collectives& collectives, const std::string& path) {
-  std::error_code ignored;
-  int folder = std::filesystem::is_directory(path, ignored) ? 1 : 0;
-  collectives.broadcast(std::as_writable_bytes(std::span(&folder, 1)), 0).wait();
-  if (folder == 0) return path;
-  const auto newest = checkpoint::newest_valid(collectives, path + "/checkpoints");
-  comm::agreed(collectives, [&] {
-    if (!newest)
-      throw CheckpointError(
-          fmt::format("'{}' holds no checkpoint; give a checkpoint file or a run directory", path));
-  });
-  return *newest;
-}
-
-}  // namespace
-
 int run_evaluate(const EvaluateCommand& command, int argc, char** argv) {
   Runtime runtime(argc, argv, {});
   const auto collectives = starting_collectives();
-  const std::string path = checkpoint_file(*collectives, command.checkpoint);
+  const std::string path = find_named_checkpoint(*collectives, command.checkpoint);
   const config::Deck deck = deck_of_checkpoint(*collectives, path);
   runtime.set_threads(static_cast<int>(deck.runtime.threads));
   const auto policy = algorithms::make_policy(deck);

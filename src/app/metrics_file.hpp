@@ -8,6 +8,7 @@
 
 #include "history.hpp"
 #include "lockstep/core/hash.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::app {
 
@@ -26,23 +27,20 @@ class MetricsFile {
   // `rewritten()` is true.
   static MetricsFile resume(const std::string& path, const Mark& mark, const History& history,
                             std::size_t lines);
-  ~MetricsFile();
-  MetricsFile(MetricsFile&& other) noexcept;
-  MetricsFile& operator=(MetricsFile&&) = delete;
 
+  // IoError when the line cannot be written, or when the path names the file no more: somebody removed or
+  // replaced the run directory, and nobody would ever read the line.
   void append(const History::Row& row, const std::map<std::string, double>& timings);
   // Makes what was appended durable and says where it ends.
   Mark sync();
   bool rewritten() const noexcept { return rewritten_; }
 
  private:
-  MetricsFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  explicit MetricsFile(const std::string& path);
   bool matches(const Mark& mark);
   void cut(std::uint64_t length);
-  void write(const std::string& text);
 
-  std::string path_;
-  int descriptor_ = -1;
+  PosixFile file_;
   std::uint64_t length_ = 0;
   Hasher hasher_;
   bool rewritten_ = false;

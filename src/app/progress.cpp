@@ -31,6 +31,12 @@ std::string return_text(const History::Row& row) {
   return std::isnan(value) ? "-" : fmt::format("{:.1f}", value);
 }
 
+// A dash where the round had no steps.
+std::string norm_text(const History::Row& row) {
+  const double value = value_of(row, "grad_norm");
+  return std::isnan(value) ? "-" : fmt::format("{:.3g}", value);
+}
+
 std::string clock_text(double seconds) {
   if (seconds < 0) return "--:--";
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -41,7 +47,7 @@ std::string clock_text(double seconds) {
 std::string losses_text(const History::Row& row) {
   std::string text;
   for (const auto& [name, value] : row)
-    if (name.starts_with("loss")) text += fmt::format("  {} {:.4g}", name, value);
+    if (name.starts_with("loss") && !std::isnan(value)) text += fmt::format("  {} {:.4g}", name, value);
   return text;
 }
 
@@ -80,10 +86,10 @@ void Progress::round_done(const History::Row& row) {
     clear();
     last_line_ = now;
     std::string line = fmt::format(
-        "round {}/{}  step {:.0f}  environment_steps {:.0f}  return {}{}  grad_norm {:.3g}  {:.0f} steps/s  "
+        "round {}/{}  step {:.0f}  environment_steps {:.0f}  return {}{}  grad_norm {}  {:.0f} steps/s  "
         "left {}",
         round, planned_, value_of(row, "step"), value_of(row, "environment_steps"), return_text(row),
-        losses_text(row), value_of(row, "grad_norm"), steps_per_second_, clock_text(seconds_left_));
+        losses_text(row), norm_text(row), steps_per_second_, clock_text(seconds_left_));
     if (evaluated) line += fmt::format("  evaluation return {:.1f}", value_of(row, "evaluation_return_mean"));
     log::info(line);
   }

@@ -15,7 +15,7 @@ namespace {
 // Keys that a run's bits or shapes hang on from its first draw.
 bool fixes_the_run(const std::string& key) {
   return key == "run.seed" || key == "learner.shards" || key.starts_with("network.") ||
-         key.starts_with("environment.") || key.starts_with("algorithm.");
+         key.starts_with("environment.") || key.starts_with("algorithm.") || key.starts_with("replay.");
 }
 
 // Optimizers that keep other state than the checkpoint holds could only start from nothing, unnoticed.
@@ -29,10 +29,9 @@ bool concerns_output_only(const std::string& key) {
   return key == "run.output" || key == "run.initialize_from";
 }
 
-void verify_file(comm::Collectives& collectives, const std::string& path) {
-  comm::agreed(collectives, [&] {
-    if (collectives.rank() == 0) checkpoint::verify(path);
-  });
+bool is_folder(comm::Collectives& collectives, const std::string& path) {
+  std::error_code ignored;
+  return comm::any_rank(collectives, collectives.rank() == 0 && std::filesystem::is_directory(path, ignored));
 }
 
 std::string text_of(const std::map<std::string, std::string>& provenance, const std::string& key,
@@ -94,18 +93,36 @@ std::optional<std::string> newest_if_any(comm::Collectives& collectives, const s
 
 }  // namespace
 
+std::string find_named_checkpoint(comm::Collectives& collectives, const std::string& path) {
+  std::optional<std::string> found;
+  if (is_folder(collectives, path)) {
+    found = checkpoint::newest_valid(collectives, path + "/checkpoints");
+  } else {
+    comm::agreed(collectives, [&] {
+      if (collectives.rank() == 0) checkpoint::verify(path);
+    });
+    found = path;
+  }
+  comm::agreed(collectives, [&] {
+    if (!found)
+      throw CheckpointError(
+          fmt::format("'{}' holds no checkpoint; give a checkpoint file or a run directory", path));
+  });
+  return *found;
+}
+
 std::optional<std::string> find_checkpoint(comm::Collectives& collectives, const RunDirectory& directory,
                                            const std::string& choice) {
   if (choice != "auto" && choice != "never") {
-    verify_file(collectives, choice);
+    const std::string named = find_named_checkpoint(collectives, choice);
     const auto newest = newest_if_any(collectives, directory.checkpoints());
     comm::agreed(collectives, [&] {
-      if (newest && checkpoint::Reader(*newest, true).round() > checkpoint::Reader(choice, true).round())
+      if (newest && checkpoint::Reader(*newest, true).round() > checkpoint::Reader(named, true).round())
         throw InputError(
             fmt::format("'{}' is older than '{}' in the run directory; give another --output to branch off",
-                        choice, *newest));
+                        named, *newest));
     });
-    return choice;
+    return named;
   }
   const auto newest = checkpoint::newest_valid(collectives, directory.checkpoints());
   comm::agreed(collectives, [&] {
@@ -146,7 +163,6 @@ MetricsFile::Mark resume_run(comm::Collectives& collectives, const std::string& 
 }
 
 void initialize_model(comm::Collectives& collectives, const std::string& path, torch::nn::Module& module) {
-  verify_file(collectives, path);
   const StateView view = learner::model_state(module);
   std::optional<checkpoint::Reader> reader;
   comm::agreed(collectives, [&] {
@@ -160,7 +176,6 @@ void initialize_model(comm::Collectives& collectives, const std::string& path, t
 
 config::Deck deck_of_checkpoint(comm::Collectives& collectives, const std::string& path) {
   config::Deck deck;
-  verify_file(collectives, path);
   comm::agreed(collectives,
                [&] { deck = parse_stored_deck(checkpoint::Reader(path, true).provenance(), path); });
   return deck;

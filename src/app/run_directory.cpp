@@ -1,6 +1,5 @@
 #include "run_directory.hpp"
 
-#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/log.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::app {
 namespace {
@@ -53,17 +53,6 @@ std::unique_ptr<checkpoint::RunLock> lock_new(const std::string& path) {
   return lock;
 }
 
-// All of the text, over short writes and interruptions.
-bool write_all(int descriptor, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno != EINTR) return false;
-    if (wrote > 0) done += static_cast<std::size_t>(wrote);
-  }
-  return true;
-}
-
 }  // namespace
 
 RunDirectory::RunDirectory(comm::Collectives& collectives, std::string path)
@@ -86,28 +75,12 @@ void RunDirectory::open(const std::string& effective_deck) {
       if (!lock_) lock_ = lock_new(path_);
       make_folder(checkpoints());
       log::to_file(path_ + "/log.txt");
-      write_file_atomically(path_ + "/deck.toml", effective_deck);
+      const std::string deck = path_ + "/deck.toml";
+      replace_file(deck, deck + ".tmp", effective_deck);
     } catch (const IoError& error) {
       throw InputError(error.what());
     }
   });
-}
-
-void write_file_atomically(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  const auto fail = [&](const char* what) {
-    const std::string cause = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    throw IoError(fmt::format("cannot {} '{}': {}", what, temporary, cause));
-  };
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail("open");
-  const bool durable = write_all(descriptor, text) && ::fsync(descriptor) == 0;
-  const int cause = errno;
-  ::close(descriptor);
-  errno = cause;
-  if (!durable) fail("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
 }
 
 }  // namespace lockstep::app

@@ -30,7 +30,4 @@ class RunDirectory {
   std::unique_ptr<checkpoint::RunLock> lock_;  // rank 0
 };
 
-// Writes a small file whole or not at all: temporary, fsync, rename. IoError naming the path.
-void write_file_atomically(const std::string& path, const std::string& text);
-
 }  // namespace lockstep::app

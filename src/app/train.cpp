@@ -35,7 +35,7 @@ std::string run_path(const TrainCommand& command, const LoadedDeck& loaded) {
 }
 
 std::int64_t plan_rounds(const config::Deck& deck) {
-  const config::PlannedRounds planned = config::planned_rounds(deck);
+  const config::PlannedRounds planned = algorithms::planned_rounds(deck);
   if (planned.rounded)
     log::info(fmt::format("run.environment_steps = {} is rounded up to {} whole rounds",
                           *deck.run.environment_steps, planned.rounds));
@@ -62,6 +62,16 @@ std::unique_ptr<MetricsFile> open_metrics(const RunDirectory& directory,
     log::info(fmt::format("'{}' is written anew from the checkpoint's history, without timings",
                           directory.metrics()));
   return file;
+}
+
+// A run that is done already has nothing to append, but its metrics.jsonl may have been damaged since. A
+// checkpoint of another run directory says nothing about this one's file.
+void mend_metrics(const RunDirectory& directory, const std::string& from,
+                  const std::optional<MetricsFile::Mark>& mark, const RunState& state) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::path(from).parent_path();
+  if (std::filesystem::equivalent(folder, directory.checkpoints(), ignored))
+    open_metrics(directory, mark, state)->sync();
 }
 
 }  // namespace
@@ -92,11 +102,13 @@ int run_train(const TrainCommand& command, int argc, char** argv) {
     if (state.counters.round < planned) tell_about_length(state, planned);
     if (!deck.run.initialize_from.empty()) log::info("the resumed checkpoint wins over run.initialize_from");
   } else if (!deck.run.initialize_from.empty()) {
-    initialize_model(*collectives, deck.run.initialize_from, algorithm->policy().module());
+    initialize_model(*collectives, find_named_checkpoint(*collectives, deck.run.initialize_from),
+                     algorithm->policy().module());
   }
   if (state.counters.round >= planned && state.counters.evaluation_pending == 0) {
     log::info(
         fmt::format("nothing to do: {} rounds are done, {} are asked for", state.counters.round, planned));
+    if (collectives->rank() == 0) mend_metrics(directory, *from, mark, state);
     runtime.finish();
     return static_cast<int>(ExitCode::done);
   }

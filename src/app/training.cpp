@@ -4,27 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <utility>
 
 #include "lockstep/core/fault.hpp"
+#include "lockstep/core/host.hpp"
 #include "lockstep/core/log.hpp"
 #include "lockstep/core/version.hpp"
 
 namespace lockstep::app {
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 // The mean of each metric over a round's steps; maxima as maxima.
 class RoundMetrics {
@@ -80,11 +70,17 @@ bool Training::checkpoint_due() const {
   return state_.counters.round == planned_rounds_ || state_.counters.round % every == 0;
 }
 
+// The source acts with whole weights, whatever the learner shards.
+std::unique_ptr<rollout::Round> Training::collect() {
+  const auto lent = algorithm_.learner().lend_weights();
+  return algorithm_.source().collect();
+}
+
 // One collection and every step made from it.
 History::Row Training::run_round(bool& stop) {
   const double started = now_seconds();
   algorithm_.schedule({.round = state_.counters.round, .horizon = state_.counters.horizon});
-  const auto round = algorithm_.source().collect();
+  const auto round = collect();
   const double collected = now_seconds();
 
   RoundMetrics metrics;
@@ -92,9 +88,12 @@ History::Row Training::run_round(bool& stop) {
   while (round->next(batch)) {
     const learner::StepResult result =
         algorithm_.learner().update(batch, {.stop = runtime_.stop_requested()});
+    round->feedback(result);
     metrics.add(result.metrics);
     stop = stop || result.agreed.stop;
   }
+  // A step carries the ranks' wish to stop; a round without steps has to ask for it.
+  if (round->steps() == 0) stop = comm::any_rank(collectives_, runtime_.stop_requested()) || stop;
   rollout::CollectionStatistics seen = round->statistics();
   std::array sums{seen.return_sum, seen.episodes};
   comm::merge_sums(collectives_, sums);
@@ -117,6 +116,7 @@ History::Row Training::run_round(bool& stop) {
 // Evaluates the last round; false when a stop was agreed meanwhile: it is then run again on resume.
 bool Training::evaluate_pending() {
   const double started = now_seconds();
+  const auto lent = algorithm_.learner().lend_weights();
   const auto result = algorithm_.policy().evaluate(collectives_, deck_.evaluation.episodes,
                                                    static_cast<std::uint64_t>(deck_.evaluation.seed),
                                                    [this] { return runtime_.stop_requested(); });

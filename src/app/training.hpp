@@ -29,6 +29,7 @@ class Training {
  private:
   bool evaluation_due() const;
   bool checkpoint_due() const;
+  std::unique_ptr<rollout::Round> collect();
   History::Row run_round(bool& stop);
   bool evaluate_pending();
   void record();

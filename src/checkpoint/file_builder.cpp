@@ -5,9 +5,9 @@
 #include "checkpoint/hdf5/check.hpp"
 #include "checkpoint/hdf5/conventions.hpp"
 #include "checkpoint/hdf5/runs.hpp"
-#include "checkpoint/posix_file.hpp"
 #include "checkpoint/user_block.hpp"
 #include "lockstep/checkpoint/contents.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {

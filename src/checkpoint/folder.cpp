@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "checkpoint/posix_file.hpp"
 #include "lockstep/checkpoint/file_name.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {

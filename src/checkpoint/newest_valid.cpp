@@ -2,16 +2,16 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <vector>
 
 #include "checkpoint/folder.hpp"
-#include "checkpoint/posix_file.hpp"
 #include "lockstep/checkpoint/file_name.hpp"
 #include "lockstep/checkpoint/reader.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/log.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
@@ -41,21 +41,24 @@ void compare_with_pointer(const std::string& directory, const std::string& chose
 }
 
 std::optional<std::string> scan(const std::string& directory) {
-  std::vector<std::int64_t> rounds = rounds_in(directory);
+  const std::vector<std::int64_t> rounds = rounds_in(directory);
   if (rounds.empty()) return std::nullopt;
-  std::string refusals;
-  for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
-    const std::string path = directory + "/" + file_name(*round);
+  std::vector<std::string> refusals;
+  for (const std::int64_t round : std::views::reverse(rounds)) {
+    std::string path = directory + "/" + file_name(round);
     try {
       verify(path);
-      compare_with_pointer(directory, file_name(*round));
-      return path;
     } catch (const CheckpointError& error) {
-      log::warning(std::string("not used: ") + error.what());
-      refusals += std::string("; ") + error.what();
+      refusals.emplace_back(error.what());
+      continue;
     }
+    for (const std::string& refusal : refusals) log::warning("not used: " + refusal);
+    compare_with_pointer(directory, file_name(round));
+    return path;
   }
-  throw CheckpointError("no checkpoint in " + directory + " is valid" + refusals);
+  std::string all;  // told once, by whoever handles the error
+  for (const std::string& refusal : refusals) all += "; " + refusal;
+  throw CheckpointError("no checkpoint in " + directory + " is valid" + all);
 }
 
 }  // namespace

@@ -3,13 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
-#include "checkpoint/posix_file.hpp"
 #include "checkpoint/state_names.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/hash.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
@@ -21,47 +20,12 @@ std::string hash_of(const std::string& text) {
 // What must be equal on all ranks, one sentence an entry.
 std::vector<std::string> descriptions(const StateView& state) {
   std::vector<std::string> all;
+  all.reserve(state.entries.size());
   for (const StateEntry& entry : state.entries) {
     all.push_back(
         fmt::format("\"{}\" {} [{}]", entry.name, to_string(entry.dtype), fmt::join(entry.shape, ", ")));
   }
   return all;
-}
-
-void append_number(std::string& text, std::uint64_t number) {
-  text.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-std::uint64_t take_number(std::string_view& text) {
-  std::uint64_t number = 0;
-  if (text.size() < sizeof number) throw ContractError("a rank's list of extents ends early");
-  std::memcpy(&number, text.data(), sizeof number);
-  text.remove_prefix(sizeof number);
-  return number;
-}
-
-// This rank's extents as numbers: for each entry their count, then offset and length of each.
-std::string pack_extents(const StateView& state) {
-  std::string text;
-  for (const StateEntry& entry : state.entries) {
-    append_number(text, entry.extents.size());
-    for (const Extent& extent : entry.extents) {
-      append_number(text, extent.offset);
-      append_number(text, extent.length);
-    }
-  }
-  return text;
-}
-
-std::vector<std::vector<HeldRun>> unpack_extents(std::string_view text, std::size_t entries) {
-  std::vector<std::vector<HeldRun>> runs(entries);
-  for (auto& of_entry : runs) {
-    for (std::uint64_t left = take_number(text); left > 0; --left) {
-      const std::uint64_t offset = take_number(text);
-      of_entry.push_back({offset, take_number(text)});
-    }
-  }
-  return runs;
 }
 
 [[noreturn]] void throw_disagreement(comm::Collectives& collectives, const Contents& contents) {
@@ -97,11 +61,7 @@ const GatherPlan& PlanCache::plan_for(comm::Collectives& collectives, const Cont
   if (layouts == layouts_) return plan_;
 
   check_names(contents.state);
-  HeldRuns held;
-  for (const std::string& text : comm::all_gather_text(collectives, extents)) {
-    held.push_back(unpack_extents(text, contents.state.entries.size()));
-  }
-  plan_ = GatherPlan(contents.state.entries, held, chunk_bytes_);
+  plan_ = GatherPlan(contents.state.entries, held_runs(collectives, contents.state), chunk_bytes_);
   layouts_ = std::move(layouts);
   return plan_;
 }

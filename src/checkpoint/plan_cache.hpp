@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/gather_plan.hpp"
 #include "lockstep/checkpoint/contents.hpp"
 #include "lockstep/comm/collectives.hpp"
+#include "lockstep/data/gather_plan.hpp"
 
 namespace lockstep::checkpoint {
 

@@ -7,10 +7,10 @@
 #include <system_error>
 
 #include "checkpoint/folder.hpp"
-#include "checkpoint/posix_file.hpp"
 #include "lockstep/checkpoint/file_name.hpp"
 #include "lockstep/checkpoint/reader.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 
@@ -59,13 +59,7 @@ void Publisher::sync_folder() const {
 void Publisher::point_to(std::int64_t round) const {
   const std::string pointer(pointer_name);
   const std::string temporary = temporary_path(options_.directory, pointer);
-  {
-    PosixFile file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-    file.write_at(0, as_bytes(file_name(round) + "\n"));
-    file.sync();
-  }
-  rename_file(temporary, options_.directory + "/" + pointer);
-  sync_folder();
+  replace_file(options_.directory + "/" + pointer, temporary, file_name(round) + "\n");
 }
 
 void Publisher::prune(std::int64_t round) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "lockstep/checkpoint/writer.hpp"
 
@@ -14,7 +15,7 @@ namespace lockstep::checkpoint {
 // as the old ones.
 class Publisher {
  public:
-  explicit Publisher(const WriterOptions& options) : options_(options) {}
+  explicit Publisher(WriterOptions options) : options_(std::move(options)) {}
 
   // Makes the folder and removes earlier temporaries. Throws InputError.
   void prepare() const;

@@ -1,30 +1,24 @@
 #include "lockstep/checkpoint/run_lock.hpp"
 
 #include <fcntl.h>
-#include <spdlog/fmt/chrono.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <ctime>
 
-#include "checkpoint/posix_file.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/host.hpp"
 #include "lockstep/core/log.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {
 
 std::string self_description() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("process {} on {}, started {:%Y-%m-%dT%H:%M:%SZ}\n", ::getpid(), host.data(),
-                     fmt::gmtime(now));
+  return fmt::format("process {} on {}, started {}\n", ::getpid(), host_name(), utc_now());
 }
 
 std::string holder_of(const PosixFile& file) {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint/posix_file.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint {
 namespace {

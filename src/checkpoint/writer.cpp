@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "checkpoint/file_builder.hpp"
-#include "checkpoint/gather.hpp"
 #include "checkpoint/plan_cache.hpp"
 #include "checkpoint/publisher.hpp"
 #include "checkpoint/together.hpp"
 #include "checkpoint/user_block.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/fault.hpp"
+#include "lockstep/data/gather.hpp"
 
 namespace lockstep::checkpoint {
 namespace {

@@ -1,8 +1,10 @@
 // The small things built on the Collectives interface.
 #include <spdlog/fmt/fmt.h>
 
-#include <numeric>
+#include <algorithm>
 #include <optional>
+#include <source_location>
+#include <utility>
 
 #include "lockstep/comm/collectives.hpp"
 #include "lockstep/core/error.hpp"
@@ -46,11 +48,12 @@ std::vector<std::string> all_gather_text(Collectives& collectives, const std::st
   lengths[own] = static_cast<std::int64_t>(text.size());
   collectives.all_reduce(lengths.data(), ranks, Dtype::int64, ReduceOp::sum).wait();
   std::vector<std::size_t> cuts(ranks + 1, 0);
-  std::partial_sum(lengths.begin(), lengths.end(), cuts.begin() + 1, std::plus<std::size_t>());
+  for (std::size_t r = 0; r < ranks; ++r) cuts[r + 1] = cuts[r] + static_cast<std::size_t>(lengths[r]);
   std::string joined(cuts.back(), '\0');
   joined.replace(cuts[own], text.size(), text);
   collectives.all_gather(joined.data(), cuts, Dtype::uint8).wait();
   std::vector<std::string> texts;
+  texts.reserve(ranks);
   for (std::size_t r = 0; r < ranks; ++r) texts.push_back(joined.substr(cuts[r], cuts[r + 1] - cuts[r]));
   return texts;
 }
@@ -72,9 +75,16 @@ void agreed(Collectives& collectives, const std::function<void()>& body) {
   std::int64_t first = mine ? collectives.rank() : collectives.size();
   collectives.all_reduce(&first, 1, Dtype::int64, ReduceOp::min).wait();
   if (first == collectives.size()) return;
-  const std::string own = mine ? mine->what() : "";
-  const std::string told = broadcast_text(collectives, own, static_cast<int>(first));
-  throw InputError(first == 0 ? told : fmt::format("rank {}: {}", first, told)).mark_together();
+  // A source location does not travel: rank 0 reports its own; where another rank found the error, its place
+  // goes into the words.
+  std::string told;
+  auto where = std::source_location::current();
+  if (mine && first == collectives.rank()) {
+    where = mine->where();
+    told = first == 0 ? mine->what() : fmt::format("rank {} at {}: {}", first, mine->place(), mine->what());
+  }
+  told = broadcast_text(collectives, std::move(told), static_cast<int>(first));
+  throw InputError(told, where).mark_together();
 }
 
 }  // namespace lockstep::comm

@@ -65,7 +65,7 @@ Request MpiCollectives::reduce_scatter(void* data, std::span<const std::size_t> 
   count(Kind::reduce_scatter, slices.total() - slices.bytes(rank()));
   auto* bytes = static_cast<std::byte*>(data);
   if (reduction == Reduction::fast && MpiFastReduceScatter::fits(slices)) {
-    return start(std::make_unique<MpiFastReduceScatter>(*group_, call, bytes, std::move(slices)));
+    return start(std::make_unique<MpiFastReduceScatter>(*group_, call, bytes, slices));
   }
   return start(std::make_unique<MpiReduceScatter>(*group_, call, bytes, std::move(slices), ReduceOp::sum));
 }

@@ -1,7 +1,9 @@
 // Private: Collectives over MPI alone; any ranks, on any nodes.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "lockstep/comm/collectives.hpp"
 #include "mpi_operations.hpp"
@@ -29,12 +31,16 @@ class MpiCollectives final : public Collectives {
   // Forgets what was counted so far, when that was the set-up of something else.
   void reset_traffic() noexcept { traffic_ = {}; }
 
- private:
+  // For a backend that is built on this one, whose operations stand in one queue with MPI's and are numbered
+  // with them.
   Call next_call(Kind kind, std::uint64_t bytes) noexcept;
   Request start(std::unique_ptr<Operation> operation) {
     return queue_->start(std::move(operation), deadline_s_);
   }
+  MpiGroup& group() noexcept { return *group_; }
+  void while_waiting(std::function<void()> advance) { queue_->also(std::move(advance)); }
 
+ private:
   std::uint64_t sequence_ = 0;
   std::shared_ptr<MpiGroup> group_;
   std::shared_ptr<OperationQueue> queue_ = std::make_shared<OperationQueue>();

@@ -81,7 +81,8 @@ bool MpiReduceScatter::progress() {
   return true;
 }
 
-MpiFastReduceScatter::MpiFastReduceScatter(MpiGroup& group, const Call& call, std::byte* data, Slices slices)
+MpiFastReduceScatter::MpiFastReduceScatter(MpiGroup& group, const Call& call, std::byte* data,
+                                           const Slices& slices)
     : MpiOperation(group, call),
       own_(data + slices.begin(group.rank)),
       own_bytes_(slices.bytes(group.rank)),
@@ -156,6 +157,7 @@ void MpiTreeAllReduce::post() {
 
 void MpiTreeAllReduce::reduce() {
   std::vector<const std::byte*> values;
+  values.reserve(partners_.size());
   for (std::size_t i = 0; i < partners_.size(); ++i) {
     values.push_back(partners_[i] == group_.rank ? data_ : received_->data() + i * aligned(bytes_));
   }

@@ -67,7 +67,7 @@ class MpiReduceScatter : public MpiOperation {
 // MPI's own reduce-scatter. The counts must fit its int.
 class MpiFastReduceScatter : public MpiOperation {
  public:
-  MpiFastReduceScatter(MpiGroup& group, const Call& call, std::byte* data, Slices slices);
+  MpiFastReduceScatter(MpiGroup& group, const Call& call, std::byte* data, const Slices& slices);
   static bool fits(const Slices& slices) noexcept;
   bool progress() override;
 

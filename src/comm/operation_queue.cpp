@@ -16,6 +16,9 @@ class OperationQueue::Queued : public Operation {
   }
   std::string_view what() const noexcept override { return entry_->operation->what(); }
   void check() override { front().check(); }
+  void give_up(const std::string& cause) noexcept override {
+    for (const auto& entry : queue_->entries_) entry->operation->give_up(cause);
+  }
   std::string missing() override { return front().missing(); }
   Patience patience() const noexcept override { return entry_->operation->patience(); }
 
@@ -35,6 +38,7 @@ Request OperationQueue::start(std::unique_ptr<Operation> operation, double deadl
 }
 
 void OperationQueue::advance() {
+  if (also_) also_();
   while (!entries_.empty() && entries_.front()->operation->progress()) {
     entries_.front()->done = true;
     entries_.pop_front();

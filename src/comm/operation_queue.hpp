@@ -3,7 +3,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "lockstep/comm/request.hpp"
 
@@ -13,6 +15,8 @@ class OperationQueue : public std::enable_shared_from_this<OperationQueue> {
  public:
   // Adds the operation, advances the queue once, and returns the request for it.
   Request start(std::unique_ptr<Operation> operation, double deadline_s);
+  // `advance` is called whenever the queue is, first: for what goes on beside the queue.
+  void also(std::function<void()> advance) { also_ = std::move(advance); }
   bool empty() const noexcept { return entries_.empty(); }
 
  private:
@@ -25,6 +29,7 @@ class OperationQueue : public std::enable_shared_from_this<OperationQueue> {
   void advance();
 
   std::deque<std::shared_ptr<Entry>> entries_;
+  std::function<void()> also_;
 };
 
 }  // namespace lockstep::comm

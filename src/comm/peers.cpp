@@ -9,14 +9,10 @@
 
 #include "lockstep/comm/collectives.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/host.hpp"
 
 namespace lockstep::comm {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 std::string first_line(const char* path) {
   std::string line;

@@ -47,8 +47,8 @@ bool Request::test() {
   if (operation_ == nullptr) return true;
   try {
     if (!operation_->progress()) return false;
-  } catch (...) {
-    abandon();
+  } catch (const std::exception& error) {
+    abandon(error.what());
     throw;
   }
   operation_.reset();
@@ -84,8 +84,8 @@ void Request::wait_slowly(double yield_s) {
         log::warning(report(*operation_, fmt::format("{:.0f} s of waiting", waited)));
         warned = true;
       }
-    } catch (...) {
-      abandon();
+    } catch (const std::exception& error) {
+      abandon(error.what());
       throw;
     }
     if (waited < yield_s) {
@@ -99,7 +99,7 @@ void Request::wait_slowly(double yield_s) {
 void Request::settle() noexcept {
   if (operation_ == nullptr) return;
   // While an exception unwinds, the other ranks may never arrive: waiting would hide the cause behind a hang.
-  if (std::uncaught_exceptions() > 0) return abandon();
+  if (std::uncaught_exceptions() > 0) return abandon("an exception unwound past its Request");
   try {
     wait();
   } catch (const std::exception& error) {
@@ -109,7 +109,8 @@ void Request::settle() noexcept {
 
 // Other ranks, or MPI, may still write into the operation's buffers: they are left alive, and the job ends
 // soon.
-void Request::abandon() noexcept {
+void Request::abandon(const std::string& cause) noexcept {
+  operation_->give_up(cause);
   static_cast<void>(operation_.release());
 }
 

@@ -81,6 +81,7 @@ WindowReduceScatter::WindowReduceScatter(SharedMemoryGroup& group, const CallMar
 void WindowReduceScatter::read(std::size_t) {
   const int own = group_.rank();
   std::vector<const std::byte*> contributions;
+  contributions.reserve(static_cast<std::size_t>(group_.size()));
   for (int r = 0; r < group_.size(); ++r) contributions.push_back(window_.at(r) + slices_.begin(own));
   combine(contributions, window_.at(own) + slices_.begin(own), slices_.elements(own), slices_.dtype(), op_);
 }
@@ -124,6 +125,7 @@ void StagedReduceScatter::read(std::size_t phase) {
   const Chunk chunk = chunk_of(slices_.bytes(own), phase, piece());
   std::byte* target = data_ + slices_.begin(own) + chunk.offset;
   std::vector<const std::byte*> contributions;
+  contributions.reserve(static_cast<std::size_t>(group_.size()));
   for (int r = 0; r < group_.size(); ++r) {
     contributions.push_back(r == own ? target
                                      : group_.slot_to_read(r) + static_cast<std::size_t>(own) * piece());
@@ -160,6 +162,7 @@ void SmallAllReduce::write(std::size_t) {
 
 void SmallAllReduce::read(std::size_t) {
   std::vector<const std::byte*> contributions;
+  contributions.reserve(static_cast<std::size_t>(group_.size()));
   for (int r = 0; r < group_.size(); ++r) contributions.push_back(group_.slot_to_read(r));
   combine(contributions, data_, count_, dtype_, op_);
 }

@@ -70,7 +70,7 @@ void WindowTable::add(const std::shared_ptr<SymmetricSegments>& segments) {
 
 Window WindowTable::find(const void* data, std::size_t bytes) const {
   const auto* first = static_cast<const std::byte*>(data);
-  const std::less_equal<const std::byte*> not_after;
+  const std::less_equal<> not_after;
   for (const Entry& entry : entries_) {
     std::shared_ptr<SymmetricSegments> segments = entry.segments.lock();
     if (segments == nullptr) continue;

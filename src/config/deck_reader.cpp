@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 
@@ -14,6 +15,25 @@ namespace lockstep::config {
 namespace {
 
 constexpr std::size_t max_problems = 20;
+constexpr std::string_view beyond_numbers = "is beyond the numbers of 64 bits";
+
+// What the parser says. It has read all of a float's digits when it finds that none of 64 bits is so large.
+std::string description_of(const toml::parse_error& error) {
+  std::string text(error.description());
+  constexpr std::string_view odd = "could not be interpreted as a value";
+  if (text.starts_with("Error while parsing floating-point") && text.ends_with(odd))
+    text.replace(text.size() - odd.size(), odd.size(), beyond_numbers);
+  return text;
+}
+
+// Whether a text is a number that 64 bits do not hold.
+bool beyond_64_bits(std::string_view text) {
+  const auto holds = [&](auto number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error != std::errc::result_out_of_range || end != text.data() + text.size();
+  };
+  return !holds(double{}) || !holds(std::int64_t{});
+}
 
 toml::table parse_toml(std::string_view toml, const std::string& place) {
   check_nesting(toml, place);
@@ -23,7 +43,7 @@ toml::table parse_toml(std::string_view toml, const std::string& place) {
     const std::size_t line = error.source().begin.line;
     const std::string statement = statement_at(toml, line);
     throw InputError(fmt::format("{}:{}: {}{}{}", place, line, statement, statement.empty() ? "" : ": ",
-                                 shortened(error.description(), 200)));
+                                 shortened(description_of(error), 200)));
   }
 }
 
@@ -52,18 +72,27 @@ std::string_view kind_of(const toml::node& node) {
   }
 }
 
-// A value as the deck has it, on one line and shortened.
-std::string quoted(const toml::node& node) {
-  if (const auto* text = node.as_string()) return shortened(value_text(text->get()));
+// A value on one line, as TOML has it.
+std::string one_line(const toml::node& node) {
+  if (const auto* text = node.as_string()) return value_text(text->get());
   const auto* number = node.as_floating_point();
   if (number && std::isfinite(number->get())) return value_text(number->get());
+  if (const auto* list = node.as_array()) {
+    std::string elements;
+    for (const toml::node& element : *list) elements += (elements.empty() ? "" : ", ") + one_line(element);
+    return "[" + elements + "]";
+  }
   std::ostringstream stream;
   node.visit([&](const auto& value) { stream << value; });
   std::string text = stream.str();
   std::replace(text.begin(), text.end(), '\n', ' ');
   const auto both_spaces = [](char a, char b) { return a == ' ' && b == ' '; };
   text.erase(std::unique(text.begin(), text.end(), both_spaces), text.end());
-  return shortened(text);
+  return text;
+}
+
+std::string quoted(const toml::node& node) {
+  return shortened(one_line(node));
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -113,8 +142,12 @@ bool take(const toml::node& node, std::string& value) {
   return text != nullptr;
 }
 
-DeckReader::DeckReader(std::string_view toml, std::string path, std::vector<Override> overrides)
-    : path_(std::move(path)), document_(parse_toml(toml, path_)), overrides_(std::move(overrides)) {}
+DeckReader::DeckReader(std::string_view toml, std::string path, std::vector<Override> overrides,
+                       KeyOwners owners)
+    : path_(std::move(path)),
+      document_(parse_toml(toml, path_)),
+      overrides_(std::move(overrides)),
+      owners_(std::move(owners)) {}
 
 void DeckReader::begin_section(std::string_view name) {
   sections_.emplace_back(name);
@@ -134,9 +167,22 @@ void DeckReader::end_section() {
     const std::string name(key.str());
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::size_t line = key.source().begin.line;
-    problems_.push_back({line, fmt::format("{}{}.{} is no key of the deck; {}", at_line(line), section,
-                                           shortened(name), known_instead(section, name))});
+    const std::string what = fmt::format("{}{}.{}", at_line(line), section, shortened(name));
+    const std::string owners = owners_of(section + "." + name);
+    problems_.push_back({line, owners.empty() ? fmt::format("{} is no key of the deck; {}", what,
+                                                            known_instead(section, name))
+                                              : fmt::format("{} belongs to {}", what, owners)});
   }
+}
+
+// Of a key that the deck's algorithm does not have but others do: which, and the mend. "" otherwise.
+std::string DeckReader::owners_of(const std::string& key) const {
+  const auto found = owners_.find(key);
+  if (found == owners_.end()) return "";
+  std::string names;
+  for (const std::string& name : found->second)
+    names += fmt::format("{}algorithm.name = \"{}\"", names.empty() ? "" : " or ", name);
+  return names + "; remove it, or change the algorithm";
 }
 
 DeckReader::Given DeckReader::find(std::string_view name, bool is_text) {
@@ -162,7 +208,7 @@ DeckReader::Given DeckReader::find_override(const std::string& key, bool is_text
   try {
     override_ = parse_toml("value = " + (is_text ? value_text(given->value) : given->value), given->place);
   } catch (const InputError&) {
-    return {given->place};
+    return {.place = given->place, .beyond_64_bits = beyond_64_bits(given->value)};
   }
   // More than the one value: a line break in the argument.
   return {given->place, override_.size() == 1 ? override_.get("value") : nullptr};
@@ -192,10 +238,19 @@ void DeckReader::refuse_unknown_sections() {
     const std::string name(key.str());
     if (std::find(sections_.begin(), sections_.end(), name) != sections_.end()) continue;
     const std::size_t line = key.source().begin.line;
+    if (refuse_section_of_others(name, line)) continue;
     problems_.push_back(
         {line, fmt::format("{}{} is no section of the deck; {}", at_line(line), shortened(name),
                            known_instead(name, node.is_table() ? "" : name))});
   }
+}
+
+bool DeckReader::refuse_section_of_others(const std::string& name, std::size_t line) {
+  const auto key = owners_.lower_bound(name + ".");
+  if (key == owners_.end() || !key->first.starts_with(name + ".")) return false;
+  problems_.push_back(
+      {line, fmt::format("{}[{}] belongs to {}", at_line(line), name, owners_of(key->first))});
+  return true;
 }
 
 void DeckReader::refuse_unknown_overrides() {
@@ -204,8 +259,11 @@ void DeckReader::refuse_unknown_overrides() {
     const std::size_t dot = given.key.find('.');
     const std::string section = given.key.substr(0, dot);
     const std::string key = dot == std::string::npos ? section : given.key.substr(dot + 1);
-    problems_.push_back({after_all_lines, fmt::format("{}: {} is no key of the deck; {}", given.place,
-                                                      shortened(given.key), known_instead(section, key))});
+    const std::string owners = owners_of(given.key);
+    problems_.push_back({after_all_lines, owners.empty()
+                                              ? fmt::format("{}: {} is no key of the deck; {}", given.place,
+                                                            shortened(given.key), known_instead(section, key))
+                                              : fmt::format("{}: belongs to {}", given.place, owners)});
   }
 }
 
@@ -253,8 +311,20 @@ std::string DeckReader::takes_text(std::string_view type, const std::string& ran
   return fmt::format("it takes {} {}, {}", type.starts_with('i') ? "an" : "a", type, range);
 }
 
-std::string DeckReader::wrong_type(const Given& given) {
-  return given.node ? fmt::format("is {}", kind_of(*given.node)) : "is no TOML value in UTF-8";
+std::string DeckReader::wrong_type(const Given& given, bool takes_list) {
+  if (!given.node) return given.beyond_64_bits ? std::string(beyond_numbers) : "is no TOML value in UTF-8";
+  const toml::array* list = takes_list ? given.node->as_array() : nullptr;
+  if (!list) return fmt::format("is {}", kind_of(*given.node));
+  // Not the list is of the wrong type, an element is.
+  const auto wrong = std::find_if(list->begin(), list->end(), [](const auto& e) { return !e.is_integer(); });
+  return fmt::format("has {} as element {}", kind_of(*wrong), wrong - list->begin() + 1);
+}
+
+std::string DeckReader::out_of_range(const std::vector<std::int64_t>& list, const IntegerRange& legal) {
+  const auto wrong =
+      std::find_if(list.begin(), list.end(), [&](std::int64_t e) { return !allows(legal, e); });
+  if (list.empty() || wrong == list.end()) return fmt::format("has {} elements", list.size());
+  return fmt::format("has {} as element {}", *wrong, wrong - list.begin() + 1);
 }
 
 std::string DeckReader::suggestion(const std::string& value, const Choices& legal) {

@@ -1,6 +1,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <list>
+#include <type_traits>
 
 #include "lockstep/config/deck.hpp"
 #include "lockstep/core/error.hpp"
@@ -12,6 +14,10 @@ namespace {
 
 struct Key {
   std::string name, type, preset, range, meaning;
+  std::vector<std::string_view> algorithms = {};  // that have it
+  bool same_as(const Key& other) const {
+    return name == other.name && preset == other.preset && meaning == other.meaning;
+  }
 };
 
 struct SectionReference {
@@ -19,11 +25,22 @@ struct SectionReference {
   std::vector<Key> keys;
 };
 
+// Gathers the keys of one algorithm after another; a key that several have alike is one line.
 class Documenter {
  public:
+  void document(std::string_view algorithm) {
+    algorithm_ = algorithm;
+    section_ = sections_.begin();
+    Deck defaults;
+    defaults.visit(*this);
+  }
   template <class Section>
   void section(std::string_view name, std::string_view meaning, Section& section) {
-    sections_.push_back({std::string(name), std::string(meaning), {}});
+    const auto found = std::ranges::find(sections_, name, &SectionReference::name);
+    const auto here = section_ == sections_.end() ? section_ : std::next(section_);
+    section_ = found != sections_.end()
+                   ? found
+                   : sections_.insert(here, {std::string(name), std::string(meaning), {}});
     section.visit(*this);
   }
   template <class Value, class Legal>
@@ -31,27 +48,46 @@ class Documenter {
              Presence presence = Presence::optional) {
     const std::string preset = value_text(value);
     const bool required = presence == Presence::required;
-    sections_.back().keys.push_back({std::string(name), std::string(type_text(value)),
-                                     required         ? "(required)"
-                                     : preset.empty() ? "(not set)"
-                                                      : preset,
-                                     range_text(legal, value), std::string(meaning)});
+    add({std::string(name), std::string(type_text(value)),
+         required         ? "(required)"
+         : preset.empty() ? "(not set)"
+                          : preset,
+         range_text(legal, value), std::string(meaning)});
+    // Its default is noted; the keys after it are those of the algorithm that is documented.
+    if constexpr (std::is_same_v<Value, std::string>)
+      if (section_->name == "algorithm" && name == "name") value = algorithm_;
   }
-  const std::vector<SectionReference>& sections() const { return sections_; }
+
+  // A key that not every algorithm has says which do.
+  std::vector<SectionReference> finish() const {
+    std::vector<SectionReference> sections(sections_.begin(), sections_.end());
+    for (SectionReference& section : sections)
+      for (Key& key : section.keys)
+        if (key.algorithms.size() < algorithm_choices.size())
+          key.meaning += fmt::format(" ({})", fmt::join(key.algorithms, ", "));
+    return sections;
+  }
 
  private:
-  std::vector<SectionReference> sections_;
+  void add(Key key) {
+    const auto same = std::ranges::find_if(section_->keys, [&](const Key& k) { return k.same_as(key); });
+    Key& kept = same != section_->keys.end() ? *same : section_->keys.emplace_back(std::move(key));
+    kept.algorithms.push_back(algorithm_);
+  }
+
+  std::string_view algorithm_;
+  std::list<SectionReference> sections_;
+  std::list<SectionReference>::iterator section_;  // the one that is visited
 };
 
 std::vector<SectionReference> document() {
-  Deck defaults;
   Documenter documenter;
-  defaults.visit(documenter);
-  return documenter.sections();
+  for (const std::string_view algorithm : algorithm_choices) documenter.document(algorithm);
+  return documenter.finish();
 }
 
 std::vector<SectionReference> document(const std::string& section) {
-  const std::vector<SectionReference> all = document();
+  std::vector<SectionReference> all = document();
   if (section.empty()) return all;
   std::vector<std::string> names;
   for (const SectionReference& reference : all) {
@@ -115,7 +151,9 @@ std::string deck_reference_markdown() {
       "type or out of range; an integer is taken for a float. Intervals: `[0, 1)` holds 0 and not 1. On the "
       "command line\n"
       "`--set section.key=value` beats the file; a string key takes the text as it stands, others a TOML "
-      "value.\n";
+      "value.\n"
+      "Algorithms in parentheses after a meaning are those that have the key; a deck of another may not hold "
+      "it.\n";
   for (const SectionReference& section : document()) {
     text +=
         fmt::format("\n## [{}]\n\n{}\n\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n",

@@ -38,7 +38,7 @@ class Scanner {
 
   // Header and key of the statement being read.
   std::string statement() const {
-    const std::string header = shortened(first_line(header_, "\n#"));
+    std::string header = shortened(first_line(header_, "\n#"));
     if (in_header_ || key_ == none) return header;
     return header + (header.empty() ? "" : " ") + shortened(first_line(key_, "=\n#"));
   }
@@ -51,7 +51,7 @@ class Scanner {
   void skip_string(char quote) {
     if (depth_ == 0 && !in_statement_) begin_statement(quote);
     const bool literal = quote == '\'';
-    const std::string_view fence = literal ? "'''" : "\"\"\"";
+    const std::string_view fence = literal ? "'''" : R"(""")";
     const bool multiline = toml_.substr(at_, 3) == fence;
     at_ += multiline ? 3 : 1;
     while (!done()) {

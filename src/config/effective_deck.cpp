@@ -1,5 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "lockstep/config/deck.hpp"
 #include "sections.hpp"
 
@@ -25,6 +27,8 @@ class TomlPrinter {
   std::string text_;
 };
 
+const std::string not_set = "not set";
+
 // Every key of a deck with its value as text, in deck order.
 class KeyLister {
  public:
@@ -40,7 +44,7 @@ class KeyLister {
   void field(std::string_view name, Value& value, const Legal&, std::string_view,
              Presence = Presence::optional) {
     const std::string text = value_text(value);
-    entries_.push_back({section_ + "." + std::string(name), text.empty() ? "not set" : text});
+    entries_.push_back({section_ + "." + std::string(name), text.empty() ? not_set : text});
   }
   const std::vector<Entry>& entries() const { return entries_; }
 
@@ -55,6 +59,12 @@ std::vector<KeyLister::Entry> list_keys(Deck deck) {
   return lister.entries();
 }
 
+// Decks of two algorithms have different keys: they are matched by name.
+std::string value_of(const std::vector<KeyLister::Entry>& entries, const std::string& key) {
+  const auto found = std::ranges::find(entries, key, &KeyLister::Entry::key);
+  return found == entries.end() ? not_set : found->value;
+}
+
 }  // namespace
 
 std::string effective_deck(const Deck& deck) {
@@ -67,11 +77,13 @@ std::string effective_deck(const Deck& deck) {
 std::vector<Difference> compare_decks(const Deck& from, const Deck& to) {
   const std::vector<KeyLister::Entry> before = list_keys(from), after = list_keys(to);
   std::vector<Difference> differences;
-  // One algorithm, so both decks list the same keys.
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (before[i].value != after[i].value) {
-      differences.push_back({before[i].key, before[i].value, after[i].value});
-    }
+  for (const auto& [key, value] : before) {
+    const std::string now = value_of(after, key);
+    if (value != now) differences.push_back({key, value, now});
+  }
+  for (const auto& [key, value] : after) {
+    const bool compared = std::ranges::find(before, key, &KeyLister::Entry::key) != before.end();
+    if (!compared && value != not_set) differences.push_back({key, not_set, value});
   }
   return differences;
 }

@@ -69,7 +69,7 @@ std::string range_text(const AnySwitch&) {
 }
 
 std::string range_text(const IntegerRange& legal, const std::vector<std::int64_t>&) {
-  return fmt::format("1 to {} of {}", max_list_length, range_text(legal));
+  return fmt::format("1 to {} elements, each {}", max_list_length, range_text(legal));
 }
 
 std::string_view type_text(const std::int64_t&) noexcept {

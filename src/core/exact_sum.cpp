@@ -42,7 +42,8 @@ double round_to_nearest(const Digits& digits) noexcept {
   bool below_window = false;
   for (int i = top - 3; i >= 0; --i) below_window |= digits[i] != 0;
 
-  const int width = 2 * digit_bits + std::bit_width(static_cast<std::uint64_t>(digits[top]));
+  const int width =
+      2 * digit_bits + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(digits[top])));
   const int dropped = width - 53;
   auto mantissa = static_cast<std::uint64_t>(window >> dropped);
   const unsigned __int128 rest = window & ((static_cast<unsigned __int128>(1) << dropped) - 1);

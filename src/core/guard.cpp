@@ -8,8 +8,8 @@
 #include <string_view>
 #include <thread>
 
-#include "host.hpp"
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/host.hpp"
 #include "lockstep/core/log.hpp"
 #include "lockstep/core/runtime.hpp"
 #include "log_file.hpp"

@@ -71,13 +71,14 @@ class Logger {
   }
 
  private:
-  // A log that cannot be written (a full disk) must not end a run.
+  // A log that cannot be written (a full disk) must not end a run: the line is lost.
   static void emit(spdlog::sinks::sink& sink, spdlog::level::level_enum level,
                    std::string_view line) noexcept {
     try {
       sink.log(spdlog::details::log_msg("lockstep", level, spdlog::string_view_t(line.data(), line.size())));
       sink.flush();
     } catch (...) {
+      return;
     }
   }
 

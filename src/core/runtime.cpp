@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "arithmetic.hpp"
-#include "host.hpp"
 #include "kokkos.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/hash.hpp"
+#include "lockstep/core/host.hpp"
 #include "lockstep/core/log.hpp"
 #include "mpi_check.hpp"
 #include "mpi_session.hpp"

@@ -27,7 +27,7 @@ std::vector<std::string> moment_names(const OptimizerOptions& options) {
   return {"exp_avg", "exp_avg_sq"};
 }
 
-GroupState make_group(std::size_t index, const OptimizerOptions& options, const FlatStore& store) {
+GroupState make_group(std::size_t index, const OptimizerOptions& options, const Store& store) {
   GroupState group{
       .options = options, .parts = {}, .parameters = {}, .gradients = {}, .moments = {}, .step = {}};
   group.step = at::zeros({}, at::kFloat);
@@ -72,15 +72,15 @@ void step_group(GroupState& group) {
 }  // namespace
 
 struct FlatOptimizer::State {
-  explicit State(FlatStore& where) : store(where) {}
-  FlatStore& store;
+  explicit State(Store& where) : store(where) {}
+  Store& store;
   std::vector<GroupState> groups;
 
   StateEntry moment_entry(const GroupState& group, std::size_t moment, std::size_t parameter,
                           const std::string& name);
 };
 
-FlatOptimizer::FlatOptimizer(const std::vector<ParameterGroup>& groups, FlatStore& store)
+FlatOptimizer::FlatOptimizer(const std::vector<ParameterGroup>& groups, Store& store)
     : state_(std::make_unique<State>(store)) {
   for (std::size_t i = 0; i < groups.size(); ++i)
     state_->groups.push_back(make_group(i, groups[i].options, store));
@@ -117,7 +117,7 @@ StateView FlatOptimizer::state() {
   StateView view;
   for (std::size_t i = 0; i < state_->store.parameter_count(); ++i) {
     GroupState& group = state_->groups[state_->store.parameter(i).group];
-    const std::string prefix = "training/optimizer/" + escape_name(state_->store.parameter_name(i)) + "/";
+    const std::string prefix = "training/optimizer/" + escape_name(state_->store.parameter(i).name) + "/";
     const std::vector<std::string> names = moment_names(group.options);
     for (std::size_t m = 0; m < names.size(); ++m)
       view.entries.push_back(state_->moment_entry(group, m, i, prefix + names[m]));

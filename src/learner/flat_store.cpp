@@ -1,15 +1,17 @@
 #include "lockstep/learner/flat_store.hpp"
 
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/isfinite.h>
 #include <spdlog/fmt/fmt.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
+#include "flat_tensor.hpp"
 #include "lockstep/core/error.hpp"
-#include "lockstep/data/tensor_dtype.hpp"
+#include "lockstep/learner/leaf_tree.hpp"
+#include "lockstep/nn/dense.hpp"
 #include "square_sum.hpp"
 
 namespace lockstep::learner {
@@ -17,60 +19,19 @@ namespace lockstep::learner {
 Sharding sharding_from(const std::string& name) {
   if (name == "none") return Sharding::none;
   if (name == "optimizer") return Sharding::optimizer;
-  throw InputError(fmt::format("unknown sharding '{}'; known: none, optimizer", name));
+  if (name == "parameters") return Sharding::parameters;
+  throw InputError(fmt::format("unknown sharding '{}'; known: none, optimizer, parameters", name));
 }
-
-namespace {
-
-// A flat tensor over a buffer, which it keeps alive.
-at::Tensor flat_tensor(const staging::Buffer& buffer, std::size_t elements, Dtype dtype) {
-  auto* data = const_cast<std::byte*>(buffer.data());
-  return at::from_blob(
-      data, {static_cast<std::int64_t>(elements)}, [owner = buffer.owner()](void*) {},
-      at::TensorOptions().dtype(scalar_type_of(dtype)));
-}
-
-at::Tensor view_of(const at::Tensor& flat, const Placement& place, const std::vector<std::int64_t>& shape) {
-  return flat.narrow(0, static_cast<std::int64_t>(place.offset), static_cast<std::int64_t>(place.elements))
-      .view(shape);
-}
-
-// Refuses what a flat buffer cannot hold or the reduction cannot sum.
-void check_parameter(const NamedTensor& parameter) {
-  const at::Tensor& tensor = parameter.tensor;
-  const auto refuse = [&](const std::string& what) {
-    throw ContractError(fmt::format("parameter '{}' {}", parameter.name, what));
-  };
-  if (!tensor.defined()) refuse("is undefined");
-  if (!tensor.is_leaf() || !tensor.requires_grad())
-    refuse("is no leaf that requires a gradient; leave it out of the groups");
-  if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble)
-    refuse(
-        fmt::format("has dtype {}; float32 and float64 are supported", c10::toString(tensor.scalar_type())));
-  if (!tensor.device().is_cpu())
-    refuse(fmt::format("is on {}; this build trains on the CPU", tensor.device().str()));
-}
-
-std::vector<ParameterSpec> specs_of(const std::vector<ParameterGroup>& groups) {
-  std::vector<ParameterSpec> specs;
-  for (std::size_t group = 0; group < groups.size(); ++group)
-    for (const NamedTensor& parameter : groups[group].parameters) {
-      check_parameter(parameter);
-      specs.push_back({.name = parameter.name,
-                       .shape = parameter.tensor.sizes().vec(),
-                       .dtype = dtype_of(parameter.tensor.scalar_type()),
-                       .group = group});
-    }
-  return specs;
-}
-
-}  // namespace
 
 struct FlatStore::State {
-  State(comm::Collectives& group, const StoreOptions& chosen) : collectives(group), options(chosen) {}
+  State(comm::Collectives& group, const StoreOptions& chosen, const LeafCounts& counts)
+      : collectives(group), options(chosen), leaves(counts), tree(counts.total, counts.own) {}
 
   comm::Collectives& collectives;
   StoreOptions options;
+  LeafCounts leaves;
+  LeafTree tree;                      // of leaves by shard
+  std::optional<LeafTree> call_tree;  // of leaves by call, once they are used
   std::vector<ParameterSpec> specs;
   ShardingPlan plan;
   std::vector<at::Tensor> tensors;                      // the parameters, views of flat_parameters
@@ -80,43 +41,29 @@ struct FlatStore::State {
   std::vector<OwnedPart> owned;
   std::vector<OwnedPart> share;                  // what this rank reduces: `owned`, or its cut of it
   std::vector<std::vector<Block>> share_blocks;  // the norm's blocks of each
+  const LeafTree* arrivals = nullptr;            // the tree of this step's order
+  std::size_t arrived = 0;                       // leaves of this step that began
   LeafTree::Step step;
   bool in_leaf = false;
   std::vector<bool> taken;  // by parameter, in this leaf
   std::vector<bool> group_received;
 
-  void take(std::size_t index, const at::Tensor& parameter);
+  void take(std::size_t index, const at::Tensor& gradient);
   void place_parameters(const std::vector<ParameterGroup>& groups);
   void place_gradients(std::size_t slots);
+  const LeafTree& tree_for(LeafOrder order);
   void find_parts();
   std::vector<OwnedPart> parts_of_rank() const;
   OwnedPart part(std::size_t buffer, std::size_t begin, std::size_t end) const;
 };
 
-namespace {
-
-// Takes a parameter's gradient as soon as backward has accumulated it.
-template <class Owner>
-struct TakeGradient : torch::autograd::PostAccumulateGradHook {
-  TakeGradient(Owner* owner_, std::size_t index_) : owner(owner_), index(index_) {}
-  void operator()(const at::Tensor& parameter) override { owner->take(index, parameter); }
-  Owner* owner;
-  std::size_t index;
-};
-
-}  // namespace
-
-void FlatStore::State::take(std::size_t index, const at::Tensor& parameter) {
-  const at::Tensor gradient = parameter.grad();
-  parameter.mutable_grad().reset();
-  if (!in_leaf)
-    throw ContractError(
-        fmt::format("parameter '{}' received a gradient outside a step; compute losses under a "
-                    "no-gradient guard, or let the learner run backward",
-                    specs[index].name));
+void FlatStore::State::take(std::size_t index, const at::Tensor& gradient) {
+  if (!in_leaf) throw_outside_a_step(specs[index].name);
   at::Tensor& into = gradient_views[step.slot][index];
   if (step.add)
     into.add_(gradient);
+  else if (nn::is_dense(gradient) && gradient.scalar_type() == into.scalar_type())
+    std::memcpy(into.data_ptr(), gradient.const_data_ptr(), into.nbytes());  // small ones are many
   else
     into.copy_(gradient);
   taken[index] = true;
@@ -144,8 +91,9 @@ void FlatStore::State::place_parameters(const std::vector<ParameterGroup>& group
   }
 }
 
+// As many partial sums as a tree needs; those that are there stay.
 void FlatStore::State::place_gradients(std::size_t slots) {
-  for (std::size_t slot = 0; slot < slots; ++slot) {
+  for (std::size_t slot = flat_gradients.size(); slot < slots; ++slot) {
     std::vector<at::Tensor>& flats = flat_gradients.emplace_back();
     std::vector<at::Tensor>& views = gradient_views.emplace_back(specs.size());
     for (const FlatBuffer& buffer : plan.buffers) {
@@ -200,13 +148,13 @@ void FlatStore::State::find_parts() {
 }
 
 FlatStore::FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
-                     const StoreOptions& options, const LeafTree& tree)
-    : state_(std::make_unique<State>(collectives, options)) {
+                     const StoreOptions& options, const LeafCounts& leaves)
+    : state_(std::make_unique<State>(collectives, options, leaves)) {
   State& s = *state_;
   s.specs = specs_of(groups);
   s.plan = make_plan(s.specs, static_cast<std::size_t>(collectives.size()), options.bucket_bytes);
   s.place_parameters(groups);
-  s.place_gradients(tree.slots());
+  s.place_gradients(s.tree.slots());
   s.find_parts();
   s.taken.resize(s.specs.size());
   s.group_received.resize(groups.size());
@@ -229,9 +177,6 @@ const ShardingPlan& FlatStore::plan() const noexcept {
 const std::vector<OwnedPart>& FlatStore::owned() const noexcept {
   return state_->owned;
 }
-const std::string& FlatStore::parameter_name(std::size_t index) const {
-  return state_->specs.at(index).name;
-}
 const ParameterSpec& FlatStore::parameter(std::size_t index) const {
   return state_->specs.at(index);
 }
@@ -239,35 +184,50 @@ std::size_t FlatStore::parameter_count() const noexcept {
   return state_->specs.size();
 }
 
-void FlatStore::begin_step() noexcept {
-  state_->group_received.assign(state_->group_received.size(), false);
+const LeafTree& FlatStore::State::tree_for(LeafOrder order) {
+  if (order == LeafOrder::by_shard) return tree;
+  if (!call_tree) {
+    std::vector<std::size_t> arrivals_by_call;
+    for (std::size_t call = 0; call < leaves.per_shard; ++call)
+      for (std::size_t leaf = call; leaf < leaves.own; leaf += leaves.per_shard)
+        arrivals_by_call.push_back(leaf);
+    call_tree.emplace(leaves.total, leaves.own, arrivals_by_call);
+    place_gradients(call_tree->slots());
+  }
+  return *call_tree;
+}
+
+void FlatStore::begin_step(LeafOrder order) {
+  State& s = *state_;
+  s.group_received.assign(s.group_received.size(), false);
+  s.arrivals = &s.tree_for(order);
+  s.arrived = 0;
 }
 bool FlatStore::received(std::size_t group) const noexcept {
   return state_->group_received[group];
 }
 
-void FlatStore::begin_leaf(const LeafTree::Step& step) {
-  state_->step = step;
-  state_->in_leaf = true;
-  state_->taken.assign(state_->taken.size(), false);
+void FlatStore::begin_leaf() {
+  State& s = *state_;
+  s.step = s.arrivals->step(s.arrived++);
+  s.in_leaf = true;
+  s.taken.assign(s.taken.size(), false);
 }
 
-void FlatStore::end_leaf(const LeafTree::Step& step) {
+void FlatStore::end_leaf() {
   State& s = *state_;
   s.in_leaf = false;
   for (std::size_t i = 0; i < s.taken.size(); ++i) {
     if (s.taken[i]) continue;
     // No gradient counts as zero. Added, it is not nothing: -0.0 + 0.0 is 0.0.
-    if (step.add)
-      s.gradient_views[step.slot][i].add_(0);
+    if (s.step.add)
+      s.gradient_views[s.step.slot][i].add_(0);
     else
-      s.gradient_views[step.slot][i].zero_();
+      s.gradient_views[s.step.slot][i].zero_();
   }
-  for (std::size_t merged = 0; merged < step.merges; ++merged) {
-    const std::size_t from = step.slot - merged;
+  for (const LeafTree::Merge& merge : s.step.merges)
     for (std::size_t b = 0; b < s.plan.buffers.size(); ++b)
-      s.flat_gradients[from - 1][b].add_(s.flat_gradients[from][b]);
-  }
+      s.flat_gradients[merge.into][b].add_(s.flat_gradients[merge.from][b]);
 }
 
 void FlatStore::abandon_leaf() noexcept {
@@ -293,10 +253,11 @@ void FlatStore::reduce() {
   }
 }
 
-ExactSum FlatStore::squared_norm() const {
+ExactSum FlatStore::squared_norm(std::size_t group) const {
   ExactSum sum;
   for (std::size_t i = 0; i < state_->share.size(); ++i) {
     const OwnedPart& part = state_->share[i];
+    if (state_->plan.buffers[part.buffer].group != group) continue;
     const at::Tensor& flat = state_->flat_gradients[0][part.buffer];
     for (const Block& block : state_->share_blocks[i])
       sum.add(flat.scalar_type() == at::kFloat
@@ -309,17 +270,13 @@ ExactSum FlatStore::squared_norm() const {
 std::size_t FlatStore::first_non_finite() const {
   std::size_t first = parameter_count();
   for (const OwnedPart& part : state_->share)
-    for (const ParameterRun& run : runs_within(state_->plan.buffers[part.buffer], part.begin, part.end)) {
-      const at::Tensor values =
-          part.gradients.narrow(0, static_cast<std::int64_t>(run.buffer_offset - part.begin),
-                                static_cast<std::int64_t>(run.length));
-      if (run.parameter < first && !at::isfinite(values).all().item<bool>()) first = run.parameter;
-    }
+    first = first_non_finite_of(state_->plan.buffers[part.buffer], part, first);
   return first;
 }
 
-void FlatStore::scale(double factor) {
-  for (OwnedPart& part : state_->owned) part.gradients.mul_(factor);
+void FlatStore::scale(std::size_t group, double factor) {
+  for (OwnedPart& part : state_->owned)
+    if (state_->plan.buffers[part.buffer].group == group) part.gradients.mul_(factor);
 }
 
 void FlatStore::refresh() {

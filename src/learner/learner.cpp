@@ -1,23 +1,37 @@
 #include "lockstep/learner/learner.hpp"
 
+#include <ATen/ops/empty.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "lockstep/core/error.hpp"
+#include "lockstep/core/random.hpp"
 #include "lockstep/core/reduction_tree.hpp"
 #include "lockstep/data/tensor_dtype.hpp"
+#include "unit_store.hpp"
 
 namespace lockstep::learner {
 namespace {
 
-void check_shards(std::int64_t shards, const comm::Collectives& collectives, comm::Reduction reduction) {
+void check_shards(std::int64_t shards, const comm::Collectives& collectives, const StoreOptions& options) {
   const std::int64_t ranks = collectives.size();
   if (shards < 1 || shards % ranks != 0)
     throw ContractError(fmt::format(
         "{} shards cannot be shared evenly by {} ranks; shards must be a multiple of ranks", shards, ranks));
-  if (reduction == comm::Reduction::exact &&
-      !tree_splits(static_cast<std::size_t>(shards), static_cast<std::size_t>(ranks)))
+  if (options.reduction != comm::Reduction::exact) return;
+  // Neighbouring shards are on different ranks where parameters are sharded: each sum over ranks must be a
+  // subtree.
+  const bool cyclic = options.sharding == Sharding::parameters;
+  if (cyclic && !tree_splits(static_cast<std::size_t>(shards), static_cast<std::size_t>(shards / ranks)))
+    throw ContractError(fmt::format(
+        "exact reduction with sharded parameters needs ranks that are a power of two dividing the "
+        "shards evenly, or as many shards as ranks; {} shards on {} ranks are neither; use other "
+        "ranks, or reduction 'fast'",
+        shards, ranks));
+  if (!cyclic && !tree_splits(static_cast<std::size_t>(shards), static_cast<std::size_t>(ranks)))
     throw ContractError(
         fmt::format("exact reduction needs shards / ranks to be a power of two, or one rank; {} / {} is not; "
                     "use other ranks, or reduction 'fast'",
@@ -42,14 +56,29 @@ void equalize_untrained(const std::vector<NamedTensor>& tensors, comm::Collectiv
           .wait();
 }
 
-void add_tensors(StateView& view, const std::string& prefix, const std::vector<NamedTensor>& tensors) {
-  for (const NamedTensor& named : tensors) {
-    if (!named.tensor.is_contiguous())
-      throw ContractError(
-          fmt::format("tensor '{}' is not contiguous; make it so before it is trained or saved", named.name));
-    view.add_whole(prefix + escape_name(named.name), dtype_of(named.tensor.scalar_type()),
-                   named.tensor.sizes().vec(), named.tensor.data_ptr());
-  }
+at::Tensor normal_noise(const losses::NoiseEntry& entry, std::int64_t rows, RandomStream& stream) {
+  const at::Tensor noise = at::empty({rows, entry.columns}, at::kDouble);
+  stream.fill_normal({noise.mutable_data_ptr<double>(), static_cast<std::size_t>(noise.numel())});
+  return noise.to(entry.dtype);
+}
+
+constexpr std::string_view optimizer_prefix = "training/optimizer/";
+
+// "training/optimizer/<parameter>/" of one of its entries.
+std::string parameter_part(const std::string& name) {
+  return name.substr(0, name.rfind('/') + 1);
+}
+
+// The entries that a checkpoint must have: all, but for the optimizer state of parameters of which it has
+// none.
+StateView without_absent_moments(StateView view, const StateMap& checkpoint) {
+  std::erase_if(view.entries, [&](const StateEntry& entry) {
+    if (!entry.name.starts_with(optimizer_prefix)) return false;
+    const std::string part = parameter_part(entry.name);
+    const auto first = checkpoint.lower_bound(part);
+    return first == checkpoint.end() || !first->first.starts_with(part);
+  });
+  return view;
 }
 
 }  // namespace
@@ -60,19 +89,54 @@ struct Learner::State {
   std::shared_ptr<OptimizationStepper> stepper;
   comm::Collectives& collectives;
   LearnerOptions options;
-  std::unique_ptr<FlatStore> store;
+  std::unique_ptr<Store> store;
+  std::int64_t noise_calls = 0;  // updates and accumulations so far: where the noise's draws begin
 
-  LeafTree tree() const;
+  std::int64_t own_shards() const { return options.shards / collectives.size(); }
+  std::int64_t first_shard() const {
+    return cyclic() ? collectives.rank() : own_shards() * collectives.rank();
+  }
+  std::int64_t shard_stride() const { return cyclic() ? collectives.size() : 1; }
+  bool cyclic() const { return options.store.sharding == Sharding::parameters; }
+  std::unique_ptr<Store> make_store() const;
+  void add_tensors(StateView& view, const std::string& prefix, const std::vector<NamedTensor>& tensors) const;
+  ShardedBatch with_noise(const ShardedBatch& batch) const;
   std::vector<NamedTensor> loss_owned() const;
 };
 
-// Under `fast` no tree spans the ranks; each rank then combines its own leaves as if they were all.
-LeafTree Learner::State::tree() const {
+std::unique_ptr<Store> Learner::State::make_store() const {
   const auto k = static_cast<std::size_t>(stepper->options().accumulation);
-  const std::size_t own =
-      static_cast<std::size_t>(options.shards) / static_cast<std::size_t>(collectives.size()) * k;
+  const auto shards = static_cast<std::size_t>(own_shards());
+  if (options.store.sharding == Sharding::parameters)
+    return std::make_unique<UnitStore>(stepper->groups(), loss->module(), collectives,
+                                       options.store.reduction, shards, k);
+  // Under `fast` no tree spans the ranks; each rank then combines its own leaves as if they were all.
   const bool exact = options.store.reduction == comm::Reduction::exact;
-  return LeafTree(exact ? static_cast<std::size_t>(options.shards) * k : own, own);
+  const std::size_t total = exact ? static_cast<std::size_t>(options.shards) * k : shards * k;
+  return std::make_unique<FlatStore>(stepper->groups(), collectives, options.store,
+                                     LeafCounts{.total = total, .own = shards * k, .per_shard = k});
+}
+
+void Learner::State::add_tensors(StateView& view, const std::string& prefix,
+                                 const std::vector<NamedTensor>& tensors) const {
+  for (const NamedTensor& named : tensors)
+    view.entries.push_back(store->state_of(named.tensor, prefix + escape_name(named.name)));
+}
+
+// Each call has 2^32 draws of a shard's stream to itself, whatever its rows.
+ShardedBatch Learner::State::with_noise(const ShardedBatch& batch) const {
+  const std::vector<losses::NoiseEntry> wanted = loss->noise();
+  if (wanted.empty()) return batch;
+  ShardedBatch filled = batch;
+  for (std::size_t i = 0; i < filled.size(); ++i) {
+    const auto shard =
+        static_cast<std::uint32_t>(first_shard() + shard_stride() * static_cast<std::int64_t>(i));
+    RandomStream stream(options.seed, StreamId::noise, shard, static_cast<std::uint64_t>(noise_calls) << 32);
+    for (const losses::NoiseEntry& entry : wanted)
+      if (!filled[i].has(entry.name))
+        filled[i].add(entry.name, normal_noise(entry, filled[i].rows(), stream));
+  }
+  return filled;
 }
 
 std::vector<NamedTensor> Learner::State::loss_owned() const {
@@ -90,35 +154,69 @@ Learner::Learner(std::shared_ptr<torch::nn::Module> model, std::shared_ptr<losse
                  const LearnerOptions& options)
     : state_(
           new State{std::move(model), std::move(loss), std::move(stepper), collectives, options, nullptr}) {
-  check_shards(options.shards, collectives, options.store.reduction);
+  check_shards(options.shards, collectives, options.store);
   refuse_running_statistics(*state_->model);
   refuse_running_statistics(state_->loss->module());
   equalize_untrained(all_tensors(*state_->model), collectives);
   equalize_untrained(state_->loss_owned(), collectives);
-  const LeafTree tree = state_->tree();
-  state_->store = std::make_unique<FlatStore>(state_->stepper->groups(), collectives, options.store, tree);
-  state_->stepper->attach(*state_->store, tree);
+  state_->store = state_->make_store();
+  state_->stepper->attach(*state_->store, static_cast<std::size_t>(own_shards()), *state_->loss);
 }
 
 Learner::~Learner() = default;
 
 StepResult Learner::update(const ShardedBatch& batch, Votes votes) {
-  return state_->stepper->update(*state_->loss, batch, votes);
+  const ShardedBatch filled = state_->with_noise(batch);
+  ++state_->noise_calls;
+  return state_->stepper->update(*state_->loss, filled, votes);
+}
+
+StepResult Learner::accumulate(const ShardedBatch& micro_batch, Votes votes) {
+  const ShardedBatch filled = state_->with_noise(micro_batch);
+  ++state_->noise_calls;
+  return state_->stepper->accumulate(*state_->loss, filled, votes);
 }
 
 losses::Metrics Learner::compute_loss(const ShardedBatch& batch) {
-  return state_->stepper->evaluate(*state_->loss, batch);
+  return state_->stepper->evaluate(*state_->loss, state_->with_noise(batch));
 }
 
-std::map<std::string, at::Tensor> Learner::get_weights(bool cpu_offload) {
-  // Every rank holds all parameters under the shardings built so far; the barrier keeps the call collective
-  // all the same.
-  state_->collectives.barrier().wait();
-  std::map<std::string, at::Tensor> weights;
-  if (cpu_offload && state_->collectives.rank() != 0) return weights;
+StateMap Learner::get_weights(bool cpu_offload) {
+  StateMap weights;
+  if (cpu_offload) {
+    // Piece by piece, so that no other rank ever holds the whole.
+    StateView view;
+    state_->add_tensors(view, "", all_tensors(*state_->model));
+    for (auto& [name, tensor] : gather_state(state_->collectives, view))
+      weights[unescape_name(name)] = std::move(tensor);
+    return weights;
+  }
+  const auto lent = lend_weights();
+  state_->collectives.barrier().wait();  // collective, whatever is sharded
   for (const NamedTensor& named : all_tensors(*state_->model))
     weights[named.name] = named.tensor.detach().clone();
   return weights;
+}
+
+std::shared_ptr<void> Learner::lend_weights() {
+  state_->store->lend();
+  return {state_->store.get(), [](Store* store) { store->take_back(); }};
+}
+
+StateMap Learner::checkpoint() {
+  return gather_state(state_->collectives, state());
+}
+
+void Learner::load_checkpoint(const StateMap& checkpoint) {
+  const StateView live = state();
+  comm::agreed(state_->collectives, [&] {
+    if (state_->collectives.rank() == 0) check_state(checkpoint, without_absent_moments(live, checkpoint));
+  });
+  for (const StateEntry& entry : live.entries)
+    if (entry.name.starts_with(optimizer_prefix))
+      for (const Extent& extent : entry.extents)
+        std::memset(extent.data, 0, extent.length * size_of(entry.dtype));
+  scatter_state(state_->collectives, checkpoint, live);
 }
 
 Capabilities Learner::capabilities() const noexcept {
@@ -126,12 +224,15 @@ Capabilities Learner::capabilities() const noexcept {
 }
 
 std::int64_t Learner::own_shards() const noexcept {
-  return state_->options.shards / state_->collectives.size();
+  return state_->own_shards();
 }
 std::int64_t Learner::first_shard() const noexcept {
-  return own_shards() * state_->collectives.rank();
+  return state_->first_shard();
 }
-const FlatStore& Learner::store() const noexcept {
+std::int64_t Learner::shard_stride() const noexcept {
+  return state_->shard_stride();
+}
+const Store& Learner::store() const noexcept {
   return *state_->store;
 }
 OptimizationStepper& Learner::stepper() noexcept {
@@ -140,14 +241,18 @@ OptimizationStepper& Learner::stepper() noexcept {
 
 StateView model_state(torch::nn::Module& module) {
   StateView view;
-  add_tensors(view, "model/", all_tensors(module));
+  for (const NamedTensor& named : all_tensors(module))
+    view.entries.push_back(whole_state(named.tensor, "model/" + escape_name(named.name)));
   return view;
 }
 
 StateView Learner::state() {
-  StateView view = model_state(*state_->model);
-  add_tensors(view, "training/loss/", state_->loss_owned());
+  StateView view;
+  state_->add_tensors(view, "model/", all_tensors(*state_->model));
+  state_->add_tensors(view, "training/loss/", state_->loss_owned());
   view.append(state_->stepper->state());
+  if (!state_->loss->noise().empty())
+    view.add_whole("training/counters/noise_calls", Dtype::int64, {}, &state_->noise_calls);
   return view;
 }
 

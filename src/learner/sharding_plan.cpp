@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "lockstep/core/error.hpp"
 
@@ -72,13 +73,17 @@ ShardingPlan make_plan(const std::vector<ParameterSpec>& parameters, std::size_t
                        std::size_t bucket_bytes) {
   if (ranks == 0) throw ContractError("a sharding plan needs at least one rank");
   ShardingPlan plan{.ranks = ranks, .buffers = {}};
-  std::map<std::pair<std::size_t, Dtype>, std::size_t> index;
+  std::map<std::tuple<std::size_t, std::size_t, Dtype>, std::size_t> index;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const ParameterSpec& spec = parameters[i];
-    const auto [found, fresh] = index.try_emplace({spec.group, spec.dtype}, plan.buffers.size());
+    const auto [found, fresh] = index.try_emplace({spec.unit, spec.group, spec.dtype}, plan.buffers.size());
     if (fresh)
-      plan.buffers.push_back(
-          {.group = spec.group, .dtype = spec.dtype, .elements = 0, .placements = {}, .buckets = {}});
+      plan.buffers.push_back({.unit = spec.unit,
+                              .group = spec.group,
+                              .dtype = spec.dtype,
+                              .elements = 0,
+                              .placements = {},
+                              .buckets = {}});
     FlatBuffer& buffer = plan.buffers[found->second];
     buffer.placements.push_back({.parameter = i, .offset = buffer.elements, .elements = spec.elements()});
     buffer.elements += padded(spec.elements());

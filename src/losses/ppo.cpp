@@ -6,7 +6,9 @@
 #include <iterator>
 #include <limits>
 
+#include "add_values.hpp"
 #include "advantage_moments.hpp"
+#include "entries.hpp"
 #include "lockstep/core/error.hpp"
 
 namespace lockstep::losses {
@@ -20,25 +22,6 @@ void require_options(const PpoOptions& o) {
   if (o.value_clip && !(*o.value_clip > 0)) {
     throw ContractError(c10::str("PPO's value_clip must be positive, not ", *o.value_clip));
   }
-}
-
-// A flat entry [rows] in the network's dtype.
-const at::Tensor& flat(const Batch& leaf, std::string_view name, at::ScalarType type) {
-  const at::Tensor& tensor = leaf.at(name);
-  if (tensor.dim() != 1) {
-    throw ContractError(c10::str("batch entry '", name, "' must have shape [rows], not ", tensor.sizes()));
-  }
-  if (tensor.scalar_type() != type) {
-    throw ContractError(c10::str("batch entry '", name, "' must be ", type, " as the network is, not ",
-                                 tensor.scalar_type()));
-  }
-  return tensor;
-}
-
-void add_values(const at::Tensor& tensor, ExactSum& sum) {
-  const at::Tensor values = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
-  const double* data = values.const_data_ptr<double>();
-  for (const double* value = data; value != data + values.numel(); ++value) sum.add(*value);
 }
 
 double machine_epsilon(at::ScalarType type) {
@@ -69,9 +52,9 @@ void PpoLoss::set_clip(double low, double high) noexcept {
 
 void PpoLoss::add_totals(const Batch& leaf, Totals& totals) const {
   totals["rows"].add(static_cast<double>(leaf.rows()));
-  add_values(flat(leaf, key::value_target, network_->dtype()), totals["value_target"]);
+  add_values(per_row(leaf, key::value_target, network_->dtype()), totals["value_target"]);
   if (options_.normalize_advantage) {
-    add_advantage_moments(flat(leaf, key::advantage, network_->dtype()), totals);
+    add_advantage_moments(per_row(leaf, key::advantage, network_->dtype()), totals);
   }
 }
 
@@ -83,13 +66,13 @@ Outputs PpoLoss::forward(const Batch& leaf, const Totals& totals) {
   const auto [mean, deviation] =
       options_.normalize_advantage ? advantage_normalization(totals) : Normalization{};
   Outputs outputs = clipped_objective(
-      {log_prob, entropy, flat(leaf, key::log_prob, type), flat(leaf, key::advantage, type)},
+      {log_prob, entropy, per_row(leaf, key::log_prob, type), per_row(leaf, key::advantage, type)},
       {rows, options_.clip_low, options_.clip_high, options_.entropy_coefficient, mean, deviation});
 
-  const at::Tensor old_value = options_.value_clip ? flat(leaf, key::value, type) : at::Tensor();
+  const at::Tensor old_value = options_.value_clip ? per_row(leaf, key::value, type) : at::Tensor();
   const double target_mean = rows > 0 ? totals.at("value_target").value() / rows : 0.0;
   Outputs of_critic =
-      value_loss({network_->value(observation), flat(leaf, key::value_target, type), old_value},
+      value_loss({network_->value(observation), per_row(leaf, key::value_target, type), old_value},
                  {rows, options_.value_coefficient, options_.distance, options_.value_clip, target_mean});
   // Losses first, as the header lists them.
   outputs.insert(outputs.begin() + 2, std::move(of_critic.front()));

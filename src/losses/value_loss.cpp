@@ -24,7 +24,7 @@ double sign(double x) {
   return static_cast<double>(x > 0) - static_cast<double>(x < 0);
 }
 
-Term distance(Distance kind, double value, double target) {
+Term distance_term(Distance kind, double value, double target) {
   const double d = value - target;
   if (kind == Distance::l2) return {d * d, 2 * d};
   const double size = std::abs(d);
@@ -35,8 +35,8 @@ Term distance(Distance kind, double value, double target) {
 // The larger of the plain and the clipped distance; where they are equal each counts half, as in at::maximum.
 Term clipped_distance(Distance kind, double value, double target, double old_value, double clip) {
   const double move = value - old_value;
-  Term plain = distance(kind, value, target);
-  Term clipped = distance(kind, old_value + std::clamp(move, -clip, clip), target);
+  Term plain = distance_term(kind, value, target);
+  Term clipped = distance_term(kind, old_value + std::clamp(move, -clip, clip), target);
   if (std::abs(move) > clip) clipped.slope = 0;
   if (plain.value == clipped.value) return {plain.value, 0.5 * (plain.slope + clipped.slope)};
   return plain.value > clipped.value ? plain : clipped;
@@ -68,8 +68,8 @@ Sums sum_rows(const ValueInputs& in, const ValueSettings& s, const at::Tensor& s
   Sums sums;
   for (std::int64_t i = 0; i < slope.numel(); ++i) {
     const double v = value[i], goal = target[i];
-    const Term term =
-        s.clip ? clipped_distance(s.distance, v, goal, old_value[i], *s.clip) : distance(s.distance, v, goal);
+    const Term term = s.clip ? clipped_distance(s.distance, v, goal, old_value[i], *s.clip)
+                             : distance_term(s.distance, v, goal);
     out[i] = static_cast<Scalar>(s.coefficient * term.slope / s.rows);
     const double shifted = goal - s.target_mean, residual = goal - v;
     sums.loss += term.value;
@@ -84,18 +84,6 @@ Sums sum_rows(const ValueInputs& in, const ValueSettings& s, const at::Tensor& s
 
 double per_row(const ValueSettings& s) {
   return s.rows > 0 ? s.coefficient / s.rows : 0.0;
-}
-
-at::Tensor composed_distance(Distance kind, const at::Tensor& value, const at::Tensor& target) {
-  switch (kind) {
-    case Distance::l1:
-      return (value - target).abs();
-    case Distance::l2:
-      return (value - target).square();
-    case Distance::smooth_l1:
-      break;
-  }
-  return at::smooth_l1_loss(value, target, at::Reduction::None);
 }
 
 }  // namespace
@@ -117,10 +105,10 @@ Outputs value_loss(const ValueInputs& in, const ValueSettings& s) {
 }
 
 Outputs value_loss_composed(const ValueInputs& in, const ValueSettings& s) {
-  at::Tensor distances = composed_distance(s.distance, in.value, in.target);
+  at::Tensor distances = distance(s.distance, in.value, in.target);
   if (s.clip) {
     const at::Tensor clipped = in.old_value + (in.value - in.old_value).clamp(-*s.clip, *s.clip);
-    distances = at::maximum(distances, composed_distance(s.distance, clipped, in.target));
+    distances = at::maximum(distances, distance(s.distance, clipped, in.target));
   }
   const at::Tensor goal = in.target.detach().to(at::kDouble), value = in.value.detach().to(at::kDouble);
   const at::Tensor shifted = goal - s.target_mean, residual = goal - value;

@@ -79,7 +79,7 @@ Distribution ActorCritic::policy(const at::Tensor& observation) {
 }
 
 at::Tensor ActorCritic::value(const at::Tensor& observation) {
-  return critic_->forward(observation).squeeze(1);
+  return critic_->forward_column(observation);
 }
 
 at::ScalarType ActorCritic::dtype() const {

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/hash.hpp"
 #include "lockstep/core/random.hpp"
@@ -22,6 +24,22 @@ void orthogonal_(const at::Tensor& weight, double gain, std::uint64_t seed, cons
   const auto [q, r] = at::linalg_qr(wide ? normals.t() : normals);
   const at::Tensor tall = q * at::where(r.diagonal() < 0, -1.0, 1.0);
   weight.copy_((wide ? tall.t() : tall) * gain);
+}
+
+void fan_in_uniform_(Mlp& mlp, std::uint64_t seed, const std::string& prefix) {
+  const at::NoGradGuard no_grad;
+  double bound = 0;
+  for (const auto& item : mlp.named_parameters()) {
+    const at::Tensor& parameter = item.value();
+    // Each layer's weight [outputs, inputs] comes before its bias.
+    if (parameter.dim() == 2) bound = 1 / std::sqrt(static_cast<double>(parameter.size(1)));
+    RandomStream stream(seed, StreamId::initialization,
+                        static_cast<std::uint32_t>(hash64(prefix + "." + item.key())));
+    at::Tensor values = at::empty(parameter.sizes(), at::kDouble);
+    double* value = values.data_ptr<double>();
+    for (std::int64_t i = 0; i < values.numel(); ++i) value[i] = stream.uniform(-bound, bound);
+    parameter.copy_(values);
+  }
 }
 
 }  // namespace lockstep::nn

@@ -54,9 +54,25 @@ Mlp::Mlp(const MlpOptions& options) : options_(options) {
 }
 
 at::Tensor Mlp::forward(const at::Tensor& input) {
+  return run(input, false);
+}
+
+at::Tensor Mlp::forward_column(const at::Tensor& input) {
+  if (options_.outputs != 1) {
+    throw ContractError(c10::str("forward_column needs an Mlp of one output, not ", options_.outputs));
+  }
+  return run(input, true);
+}
+
+at::Tensor Mlp::run(const at::Tensor& input, bool column) {
   require_input(input, weights_.front());
+  return pass(input, [&](const at::Tensor& entered) { return run_layers(entered, column); });
+}
+
+at::Tensor Mlp::run_layers(const at::Tensor& input, bool column) {
   const Chain chain{weights_, biases_, options_.activation, options_.activate_output};
-  const std::vector<at::Tensor> outputs = chain_outputs(chain, input);
+  std::vector<at::Tensor> outputs = chain_outputs(chain, input);
+  if (column) outputs.back().squeeze_(1);  // before the graph: the node takes its gradient in either shape
   const at::Tensor& output = outputs.back();
   if (wants_graph(input, weights_, biases_)) {
     auto node = c10::make_intrusive<MlpNode>(chain, input, outputs);

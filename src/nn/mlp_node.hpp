@@ -38,6 +38,7 @@ class MlpNode : public HandNode {
 
   Activation activation_;
   bool activate_output_;
+  std::int64_t outputs_;
   std::vector<torch::autograd::SavedVariable> weights_;
   torch::autograd::SavedVariable input_, output_;
   std::vector<at::Tensor> hidden_;  // seen by nobody else, so no version to check

@@ -43,13 +43,13 @@ void EpisodeChunk::step(const at::Tensor& action) {
   });
 }
 
-bool EpisodeChunk::run(nn::ActorCritic& network, std::int64_t first, std::int64_t last, std::uint64_t seed,
+bool EpisodeChunk::run(const GreedyPolicy& policy, std::int64_t first, std::int64_t last, std::uint64_t seed,
                        const std::function<bool()>& stop, std::vector<double>& returns) {
   const at::NoGradGuard no_gradient;
   start(first, last, seed);
   while (!running_.empty()) {
     if (stop && stop()) return false;
-    step(nn::mode(network.policy(observation_)));
+    step(policy(observation_));
   }
   returns.insert(returns.end(), returns_.begin(), returns_.begin() + (last - first));
   return true;

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "lockstep/envs/environment.hpp"
-#include "lockstep/nn/actor_critic.hpp"
+#include "lockstep/rollout/evaluation.hpp"
 
 namespace lockstep::rollout {
 
 class EpisodeChunk {
  public:
-  // The network's rows, always: a multiple of 16 (docs/design.md, section 1).
+  // The policy's rows, always: a multiple of 16 (docs/design.md, section 1).
   static constexpr std::int64_t rows = 16;
 
   explicit EpisodeChunk(const std::string& environment);
@@ -24,7 +24,7 @@ class EpisodeChunk {
   // Runs episodes [first, last), at most `rows` of them, greedily to their ends and appends their returns in
   // order. Rows beyond the last are zeros that nobody looks at. False when `stop` said so; then nothing is
   // appended.
-  bool run(nn::ActorCritic& network, std::int64_t first, std::int64_t last, std::uint64_t seed,
+  bool run(const GreedyPolicy& policy, std::int64_t first, std::int64_t last, std::uint64_t seed,
            const std::function<bool()>& stop, std::vector<double>& returns);
 
  private:

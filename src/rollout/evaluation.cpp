@@ -1,5 +1,6 @@
 #include "lockstep/rollout/evaluation.hpp"
 
+#include <ATen/ATen.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -8,10 +9,10 @@
 #include <vector>
 
 #include "episode_chunk.hpp"
-#include "fit.hpp"
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/exact_sum.hpp"
 #include "lockstep/core/fault.hpp"
+#include "lockstep/envs/action_rows.hpp"
 
 namespace lockstep::rollout {
 namespace {
@@ -49,14 +50,21 @@ EvaluationResult summarize(comm::Collectives& collectives, const std::vector<dou
   return result;
 }
 
+// Every rank tries the policy, also one that will have no chunk: so none is left alone in a collective.
+void check_fit(const GreedyPolicy& policy, const envs::EnvironmentSpec& environment) {
+  const at::NoGradGuard no_gradient;
+  const at::Tensor observation = at::zeros({EpisodeChunk::rows, environment.observation_size}, at::kFloat);
+  envs::ActionRows(environment, policy(observation), EpisodeChunk::rows);
+}
+
 }  // namespace
 
-EvaluationResult evaluate(comm::Collectives& collectives, nn::ActorCritic& network,
+EvaluationResult evaluate(comm::Collectives& collectives, const GreedyPolicy& policy,
                           const std::string& environment, std::int64_t episodes, std::uint64_t seed,
                           const std::function<bool()>& stop) {
   if (episodes < 1)
     throw ContractError(fmt::format("{} evaluation episodes; at least 1 is needed", episodes));
-  check_fit(network.options(), envs::environment_spec(environment));
+  check_fit(policy, envs::environment_spec(environment));
   constexpr std::int64_t rows = EpisodeChunk::rows;
   const std::int64_t chunks = (episodes + rows - 1) / rows;
   EpisodeChunk chunk(environment);
@@ -67,7 +75,7 @@ EvaluationResult evaluate(comm::Collectives& collectives, nn::ActorCritic& netwo
     fault::at("evaluate", static_cast<std::uint64_t>(wave));
     const std::int64_t first = (wave * collectives.size() + collectives.rank()) * rows;
     const std::int64_t last = std::min(first + rows, episodes);
-    const bool finished = first >= last || chunk.run(network, first, last, seed, stop, returns);
+    const bool finished = first >= last || chunk.run(policy, first, last, seed, stop, returns);
     if (comm::any_rank(collectives, !finished)) {
       EvaluationResult abandoned;
       abandoned.abandoned = true;

@@ -1,31 +1,21 @@
 #include "lockstep/rollout/on_policy.hpp"
 
 #include <ATen/ATen.h>
-#include <spdlog/fmt/fmt.h>
 
 #include "fit.hpp"
-#include "lockstep/core/error.hpp"
 #include "lockstep/core/fault.hpp"
 #include "lockstep/core/runtime.hpp"
 #include "minibatch_round.hpp"
+#include "option_checks.hpp"
 #include "shard_collector.hpp"
+#include "shard_state.hpp"
 
 namespace lockstep::rollout {
 namespace {
 
-void check_positive(const char* what, std::int64_t number) {
-  if (number < 1) throw ContractError(fmt::format("{} = {}; it must be at least 1", what, number));
-}
-
-void check_divides(const char* what, std::int64_t whole, const char* by, std::int64_t part) {
-  if (whole % part == 0) return;
-  throw ContractError(fmt::format("{} = {} is no multiple of {} = {}", what, whole, by, part));
-}
-
 void check(const OnPolicyOptions& options) {
   check_positive("environments", options.environments);
   check_positive("shards", options.shards);
-  check_positive("own shards", options.own_shards);
   check_positive("rollout steps", options.rollout_steps);
   check_positive("epochs", options.epochs);
   check_positive("minibatch rows", options.minibatch_rows);
@@ -33,10 +23,7 @@ void check(const OnPolicyOptions& options) {
   check_divides("minibatch rows", options.minibatch_rows, "shards", options.shards);
   check_divides("environments * rollout steps", options.environments * options.rollout_steps,
                 "minibatch rows", options.minibatch_rows);
-  if (options.first_shard < 0 || options.first_shard + options.own_shards > options.shards) {
-    throw ContractError(fmt::format("own shards [{}, {}) are not within [0, {})", options.first_shard,
-                                    options.first_shard + options.own_shards, options.shards));
-  }
+  check_own_shards(options.first_shard, options.shard_stride, options.own_shards, options.shards);
 }
 
 // The entries that the PPO loss reads: others are not worth gathering for every minibatch.
@@ -47,15 +34,6 @@ Batch training_entries(const Batch& rollout) {
     batch.add(name, rollout.at(name));
   }
   return batch;
-}
-
-// Adds the extents of another shard to the same entries.
-void add_extents(StateView& view, const StateView& shard) {
-  for (std::size_t i = 0; i < view.entries.size(); ++i) {
-    std::vector<Extent>& extents = view.entries[i].extents;
-    const std::vector<Extent>& more = shard.entries[i].extents;
-    extents.insert(extents.end(), more.begin(), more.end());
-  }
 }
 
 }  // namespace
@@ -75,7 +53,8 @@ OnPolicySource::OnPolicySource(const OnPolicyOptions& options, std::shared_ptr<n
   state_->options = options;
   state_->network = std::move(network);
   for (std::int64_t i = 0; i < options.own_shards; ++i) {
-    state_->shards.push_back(std::make_unique<ShardCollector>(options, options.first_shard + i));
+    state_->shards.push_back(
+        std::make_unique<ShardCollector>(options, options.first_shard + i * options.shard_stride));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "shard_state.hpp"
 #include "window.hpp"
 
 namespace lockstep::rollout {
@@ -11,13 +12,6 @@ Decision decide(nn::ActorCritic& network, const at::Tensor& observation, RandomS
   const nn::Distribution policy = network.policy(observation);
   const at::Tensor action = nn::sample(policy, stream);
   return {action, nn::log_prob(policy, action), network.value(observation)};
-}
-
-void count_episodes(const envs::VectorStep& step, CollectionStatistics& statistics) {
-  for (const double episode_return : step.returns) {
-    statistics.return_sum.add(episode_return);
-    statistics.episodes.add(1);
-  }
 }
 
 }  // namespace
@@ -40,7 +34,7 @@ Batch ShardCollector::collect(nn::ActorCritic& network, CollectionStatistics& st
     window.put_decision(t, observation, decision);
     const envs::VectorStep& step = environments_.step(decision.action);
     window.put_step(t, step);
-    count_episodes(step, statistics);
+    statistics.count_episodes(step.returns);
     // All rows, whichever are needed: the row count decides the kernel, and so the bits.
     if (step.any_done || t + 1 == steps) window.put_next_value(t, network.value(step.next_observation));
   }
@@ -57,12 +51,8 @@ RandomStream ShardCollector::take_minibatch_stream(std::uint64_t draws) noexcept
 StateView ShardCollector::state() {
   const std::string prefix = "training/environment/";
   StateView view = environments_.state(prefix, shard_, options_.shards);
-  const auto add = [&](const char* name, std::int64_t& number) {
-    const Extent extent{static_cast<std::uint64_t>(shard_), 1, reinterpret_cast<std::byte*>(&number)};
-    view.entries.push_back({prefix + name, Dtype::int64, {options_.shards}, {extent}});
-  };
-  add("action_draw", saved_action_draw_);
-  add("minibatch_draw", saved_minibatch_draw_);
+  add_shard_number(view, prefix + "action_draw", shard_, options_.shards, saved_action_draw_);
+  add_shard_number(view, prefix + "minibatch_draw", shard_, options_.shards, saved_minibatch_draw_);
   return view;
 }
 

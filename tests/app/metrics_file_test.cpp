@@ -73,6 +73,26 @@ TEST_F(MetricsFileTest, TheMarkAfterAResumeCoversTheWholeFile) {
   EXPECT_FALSE(MetricsFile::resume(path_, mark, rows, 2).rewritten());
 }
 
+// Removed, replaced or moved: a line written all the same would be lost.
+TEST_F(MetricsFileTest, APathThatNamesAnotherFileIsNoticedAtTheNextLine) {
+  const History rows = history(2);
+  for (const char* how : {"removed", "replaced", "moved"}) {
+    MetricsFile file = MetricsFile::start(path_);
+    file.append(rows.row(0), {});
+    if (how == std::string("moved"))
+      std::filesystem::rename(path_, path_ + ".moved");
+    else
+      std::filesystem::remove(path_);
+    if (how == std::string("replaced")) std::ofstream(path_) << "{}\n";
+    try {
+      file.append(rows.row(1), {});
+      ADD_FAILURE() << how;
+    } catch (const IoError& error) {
+      EXPECT_NE(std::string(error.what()).find(path_), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(MetricsFileTest, AFolderInTheWayIsAnErrorWithItsPath) {
   std::filesystem::create_directory(path_);
   EXPECT_THROW(MetricsFile::start(path_), IoError);

@@ -49,6 +49,48 @@ keep = 20
 """
 
 
+# The same of the algorithms that replay: two rounds of random actions, then updates from rings that are overwritten.
+OFF_POLICY_DECK = """
+[run]
+seed = 3
+rounds = 6
+[algorithm]
+name = "{algorithm}"
+{keys}
+[environment]
+name = "{environment}"
+count = 8
+[replay]
+capacity = 200
+batch_size = 64
+initial_steps = 100
+rollout_steps = 6
+updates = 3
+[network]
+hidden = [16, 16]
+activation = "relu"
+[optimizer]
+schedule = "linear"
+[learner]
+shards = 8
+clip_norm = 0.5
+[evaluation]
+every = 3
+episodes = 5
+[checkpoint]
+every = 1
+keep = 20
+"""
+
+OFF_POLICY_DECKS = {
+    "dqn": OFF_POLICY_DECK.format(
+        algorithm="dqn", environment="CartPole-v1", keys="target_every = 4\nepsilon_end = 0.1\nepsilon_steps = 200"
+    ),
+    "sac": OFF_POLICY_DECK.format(algorithm="sac", environment="Pendulum-v1", keys=""),
+    "td3": OFF_POLICY_DECK.format(algorithm="td3", environment="Pendulum-v1", keys="actor_every = 2"),
+}
+
+
 class Result:
     def __init__(self, process):
         self.code = process.returncode

@@ -120,9 +120,16 @@ class BadCheckpoint(ProgramTest):
         self.file.write_bytes(b"LOCKSTEP")
         result = self.train("run", "run.rounds=2", expect=None)
         self.assert_refused(result, self.file.name)
+        self.assertEqual(result.text.count(self.file.name), 1, result.text)
+
+    def test_a_folder_without_checkpoints_is_refused(self):
+        (self.folder / "bare").mkdir()
+        self.check_refused(self.folder / "bare", "bare", "no checkpoint")
 
     def test_initialize_from_takes_the_model_alone(self):
-        self.train("fresh", "run.rounds=1", f"run.initialize_from={self.file}")
+        self.train("fresh", "run.rounds=1", f"run.initialize_from={self.folder / 'run'}")
+        self.train("same", "run.rounds=1", f"run.initialize_from={self.file}")
+        self.assert_same_run("fresh", "same")
         self.assertEqual(self.metrics("fresh")[0]["round"], 1)
         result = self.train("fresh", "run.rounds=2", f"run.initialize_from={self.file}")
         self.assertIn("wins", result.text)
@@ -134,6 +141,13 @@ class BareSurroundings(ProgramTest):
             result = self.run_program(*arguments, environment={}, timeout=20)
             self.assertEqual(result.code, 0, result.text)
             self.assertEqual(result.err, "")
+
+    def test_more_threads_than_cores_are_warned_of(self):
+        cores = len(os.sched_getaffinity(0))
+        result = self.train("many", "run.rounds=1", f"runtime.threads={cores + 1}")
+        self.assertIn(f"warning: runtime.threads = {cores + 1}", result.text)
+        self.assertIn(f"{cores} core", result.text)
+        self.assertNotIn("warning", self.train("few", "run.rounds=1").text)
 
     def test_each_line_is_printed_once_under_a_launcher(self):
         alone = self.run_program("list")

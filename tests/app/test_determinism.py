@@ -2,7 +2,7 @@
 
 import unittest
 
-from program import ProgramTest
+from program import OFF_POLICY_DECKS, ProgramTest
 
 
 class Determinism(ProgramTest):
@@ -85,6 +85,31 @@ class Resume(ProgramTest):
         self.assertIn("nothing to do", fewer.text)
         self.assertEqual(self.checkpoints("run"), before)
 
+    def test_a_finished_run_mends_its_metrics(self):
+        self.train("run", "run.rounds=2")
+        metrics = self.folder / "run" / "metrics.jsonl"
+        good = metrics.read_bytes()
+        self.train("run", "run.rounds=2", ranks=2)
+        self.assertEqual(metrics.read_bytes(), good)
+        metrics.write_bytes(good[:-10])
+        result = self.train("run", "run.rounds=2", ranks=2)
+        self.assertIn("nothing to do", result.text)
+        self.assertIn("written anew", result.text)
+        self.assertEqual([line["round"] for line in self.metrics("run")], [1, 2])
+        # The checkpoint of another run directory has nothing to say about this one's file.
+        self.train("other", "run.rounds=3")
+        metrics.write_bytes(b"mine")
+        result = self.train("run", "run.rounds=2", extra=["--resume", self.folder / "other"])
+        self.assertIn("nothing to do", result.text)
+        self.assertEqual(metrics.read_bytes(), b"mine")
+
+    def test_a_run_directory_stands_for_its_newest_checkpoint(self):
+        self.train("straight")
+        self.train("broken", fault="record:0:4:kill", expect=None)
+        result = self.train("branch", ranks=2, extra=["--resume", self.folder / "broken"])
+        self.assertIn("at round 3", result.text)
+        self.assert_same_run("straight", "branch")
+
     def test_prolonging_tells_the_rule_and_keeps_the_last_value(self):
         self.train("run")
         longer = self.train("run", "run.rounds=8")
@@ -103,6 +128,57 @@ class Resume(ProgramTest):
         self.train("run", "run.rounds=2")
         result = self.train("run", "run.rounds=3", "learner.clip_norm=0.25")
         self.assertIn("learner.clip_norm: 0.5 -> 0.25", result.text)
+
+
+class OffPolicy(ProgramTest):
+    """Replay and its three algorithms: ranks, sharding, priorities, leaves, and a stop on the way."""
+
+    def each_algorithm(self):
+        for name, deck in OFF_POLICY_DECKS.items():
+            with self.subTest(algorithm=name):
+                self.deck = self.write("small.toml", deck)
+                yield name
+
+    def test_ranks_and_sharding(self):
+        for name in self.each_algorithm():
+            self.train(f"{name}1", "learner.sharding=none")
+            for ranks, sharding in [(2, "optimizer"), (4, "none"), (8, "optimizer")]:
+                self.train(f"{name}{ranks}", f"learner.sharding={sharding}", ranks=ranks)
+                self.assert_same_run(f"{name}1", f"{name}{ranks}")
+
+    def test_priorities_and_two_leaves_a_shard(self):
+        sets = ["replay.alpha=0.6", "learner.accumulation=2"]
+        for name in self.each_algorithm():
+            self.train(f"{name}1", *sets)
+            self.train(f"{name}4", *sets, ranks=4)
+            self.assert_same_run(f"{name}1", f"{name}4")
+
+    def test_stop_and_resume_on_another_number_of_ranks(self):
+        for name in self.each_algorithm():
+            # Before the first update; and with an odd number of updates done and rows overwritten.
+            for round_killed, first, second, alpha in [(1, 2, 1, 0.6), (5, 1, 4, 0.0)]:
+                sets = [f"replay.alpha={alpha}"]
+                straight, broken = f"{name}straight{round_killed}", f"{name}broken{round_killed}"
+                self.train(straight, *sets, ranks=first)
+                fault = f"record:0:{round_killed + 1}:kill"
+                self.assertNotEqual(self.train(broken, *sets, ranks=first, fault=fault, expect=None).code, 0)
+                self.assertEqual(self.checkpoints(broken)[-1], f"round_{round_killed:010}.h5")
+                self.train(broken, *sets, ranks=second)
+                self.assert_same_run(straight, broken)
+
+    def test_a_round_without_steps_has_no_losses(self):
+        for name in self.each_algorithm():
+            self.train(name, ranks=2)
+            lines = self.metrics(name)
+            self.assertEqual([line["step"] for line in lines], [0, 0, 3, 6, 9, 12])
+            self.assertEqual([line["environment_steps"] for line in lines], [48, 96, 144, 192, 240, 288])
+            has_loss = [any(key.startswith("loss") for key in line) for line in lines]
+            self.assertEqual(has_loss, [False, False, True, True, True, True])
+
+    def test_replay_may_not_change_on_resume(self):
+        for name in self.each_algorithm():
+            self.train(name, "run.rounds=2")
+            self.assert_refused(self.train(name, "replay.capacity=400", expect=None), "replay.capacity: 200 -> 400")
 
 
 class Sizes(ProgramTest):

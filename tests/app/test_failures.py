@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from program import ProgramTest
+from program import OFF_POLICY_DECKS, ProgramTest
 
 
 def ranks_of(launcher_pid):
@@ -77,6 +77,13 @@ class Failures(ProgramTest):
         self.assertNotEqual(process.returncode, 0)
         self.assertIn("rank 1", text)
 
+    def test_a_run_directory_that_vanishes_is_noticed_at_the_next_line(self):
+        process = self.start("run", "run.rounds=100000", "checkpoint.every=100000", "evaluation.every=0")
+        (self.folder / "run").rename(self.folder / "moved")
+        text = self.finish(process)
+        self.assertNotIn(process.returncode, (0, 2, 3))
+        self.assertIn("metrics.jsonl' was removed or replaced", text)
+
     def test_a_second_job_on_the_same_run_directory_is_refused(self):
         process = self.start("run", *self.LONG)
         second = self.train("run", ranks=2, expect=None)
@@ -92,6 +99,14 @@ class Failures(ProgramTest):
             self.assertEqual(process.returncode, 3, text)
             last = self.metrics(run)[-1]["round"]
             self.assertEqual(self.checkpoints(run)[-1], f"round_{last:010d}.h5")
+
+    def test_a_stop_is_heard_in_rounds_without_steps(self):
+        self.deck = self.write("small.toml", OFF_POLICY_DECKS["dqn"])
+        process = self.start("run", *self.LONG, "replay.initial_steps=1000000000")
+        process.send_signal(signal.SIGTERM)
+        text = self.finish(process)
+        self.assertEqual(process.returncode, 3, text)
+        self.assertEqual(self.metrics("run")[-1]["step"], 0)
 
     def test_a_signal_ends_an_evaluation(self):
         self.train("run", "run.rounds=1")

@@ -27,6 +27,7 @@ MODULES = (
 LIBRARIES = {
     "MPI": (re.compile(r"mpi(-ext)?\.h$"), {"core", "staging", "comm", "checkpoint"}),
     "NCCL": (re.compile(r"nccl(_net)?\.h$"), {"core", "staging", "comm", "checkpoint"}),
+    "CUDA": (re.compile(r"cuda(_runtime(_api)?)?\.h$"), {"core", "staging", "comm"}),
     "HDF5": (re.compile(r"(hdf5|hdf5_hl|H5\w*)\.h$"), {"core", "staging", "comm", "checkpoint"}),
     "Kokkos": (re.compile(r"(Kokkos_.*|KokkosCore_.*)"), {"core", "staging"}),
 }

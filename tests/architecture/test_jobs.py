@@ -162,6 +162,18 @@ class Setup(Scripts):
         self.assertEqual(self.setup(Torch_DIR=str(given)).returncode, 0)
         self.assertNotIn("requirements.torch.txt", calls.read_text())
 
+    def test_nccl_can_be_left_out(self):
+        self.every_package_is_installed()
+        calls = self.root / "calls"
+        interpreter = self.root / ".venv" / "bin" / "python"
+        interpreter.parent.mkdir(parents=True)
+        interpreter.write_text(f'#!/bin/bash\necho "$@" >>"{calls}"\n')
+        interpreter.chmod(0o755)
+        self.assertEqual(self.setup(LOCKSTEP_NCCL="OFF").returncode, 0)
+        self.assertNotIn("requirements.nccl.txt", calls.read_text())
+        self.assertEqual(self.setup(LOCKSTEP_NCCL="AUTO").returncode, 0)
+        self.assertIn("-r jobs/requirements.nccl.txt", calls.read_text())
+
     def test_a_torch_dir_that_is_none_is_refused(self):
         self.every_package_is_installed()
         done = self.setup(Torch_DIR="/nowhere")
@@ -174,6 +186,44 @@ class Setup(Scripts):
         done = self.setup()
         self.assertEqual(done.returncode, 1)
         self.assertIn("Python 3.9.2; Lockstep needs 3.11", done.stderr)
+
+
+class Gpu(Scripts):
+    """The scripts for GPUs, on a machine that has none."""
+
+    def without_setup(self):
+        (self.root / "jobs" / "setup.sh").write_text("exit 0\n")
+
+    def test_without_a_gpu_it_says_so(self):
+        self.without_setup()
+        self.program("nvidia-smi", ":")
+        done = self.run_bash(str(self.root / "jobs" / "check_gpu.sh"))
+        self.assertEqual((done.returncode, done.stderr), (1, "error: nvidia-smi lists no GPU\n"))
+
+    def test_it_runs_the_suite_at_each_count_that_there_are_gpus_for(self):
+        self.without_setup()
+        (self.root / "jobs" / "check_cuda_build.sh").write_text('echo "built $*"\n')
+        self.program("nvidia-smi", '[[ $1 == *index* ]] && printf "0\\n1\\n2\\n" || printf "A, 1\\nA, 1\\nA, 1\\n"')
+        self.program("mpirun", 'echo "run with $@"')
+        done = self.run_bash(str(self.root / "jobs" / "check_gpu.sh"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("built comm_gpu_collectives_test", done.stdout)
+        runs = [line for line in done.stdout.splitlines() if line.startswith("run with")]
+        self.assertEqual([run.split()[2:4] for run in runs], [["-n", "1"], ["-n", "2"]])
+
+    def test_a_suite_that_fails_fails_it(self):
+        self.without_setup()
+        (self.root / "jobs" / "check_cuda_build.sh").write_text("exit 0\n")
+        self.program("nvidia-smi", "echo 0")
+        self.program("mpirun", "exit 5")
+        self.assertEqual(self.run_bash(str(self.root / "jobs" / "check_gpu.sh")).returncode, 5)
+
+    def test_a_disk_without_room_is_named_before_anything_is_fetched(self):
+        self.without_setup()
+        self.program("df", "echo Avail; echo 3")
+        self.program("python3", "exit 99")
+        done = self.run_bash(str(self.root / "jobs" / "check_cuda_build.sh"))
+        self.assertEqual((done.returncode, done.stderr), (1, "error: build/cuda needs 14 GB; this disk has 3 GB free\n"))
 
 
 class Test(Scripts):

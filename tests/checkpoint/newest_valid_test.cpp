@@ -41,13 +41,19 @@ TEST_F(NewestValid, FallsBackPastDamagedFiles) {
   EXPECT_EQ(newest(), good);
 }
 
+// Each reason is told once: in the log where a file is good, else in the error.
 TEST_F(NewestValid, AllDamagedIsAnErrorNamingThem) {
   const std::string one = write(1);
   const std::string two = write(2);
-  write_file(one, "");
   write_file(two, "x");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(newest(), one);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("not used: checkpoint " + two));
+  write_file(one, "");
+  testing::internal::CaptureStderr();
   EXPECT_THAT(message_of<CheckpointError>([&] { newest(); }),
               AllOf(HasSubstr(one), HasSubstr(two), HasSubstr(directory())));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(NewestValid, ThePointerIsOnlyAHint) {

@@ -10,6 +10,7 @@
 
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/reduction_tree.hpp"
+#include "places.hpp"
 #include "support/collectives.hpp"
 
 namespace lockstep::comm {
@@ -61,23 +62,32 @@ std::vector<std::size_t> lopsided_cuts(std::size_t count, int ranks) {
 
 const std::vector<std::size_t> sizes{0, 1, 2, 17, 1009, 200003};
 
-// Where the data lies: this process's own memory, or memory from allocate().
-enum class Place { own, allocated };
-
-class CollectivesTest : public testing::TestWithParam<std::tuple<std::string, Place>> {
+class CollectivesTest : public testing::TestWithParam<test::Place> {
  protected:
+  static constexpr std::size_t memory_bytes = std::size_t{8} << 20;
+
   void SetUp() override {
-    collectives_ = test::world_collectives(std::get<0>(GetParam()));
-    arena_ = collectives_->allocate(std::size_t{8} << 20);
-    ASSERT_EQ(arena_.size(), std::size_t{8} << 20);
+    collectives_ = test::collectives_for(GetParam());
+    ASSERT_EQ(collectives_->backend(), GetParam().backend);
+    memory_ = test::make_memory(GetParam(), *collectives_, memory_bytes);
   }
-  // Memory for `values`, filled with them.
+  void TearDown() override {
+    memory_.reset();
+    collectives_.reset();
+    test::expect_rules_kept();
+  }
+  // A copy of `values`, which must live until look(), in the memory under test, `offset` bytes from its
+  // start.
   template <class T>
-  T* place(std::vector<T>& values) {
-    if (std::get<1>(GetParam()) == Place::own) return values.data();
+  T* place(const std::vector<T>& values, std::size_t offset = 0) {
     collectives_->barrier().wait();  // the contract: a later collective before other slices are overwritten
-    std::memcpy(arena_.data(), values.data(), values.size() * sizeof(T));
-    return reinterpret_cast<T*>(arena_.data());
+    memory_->write(offset, values.data(), values.size() * sizeof(T));
+    return reinterpret_cast<T*>(memory_->data() + offset);
+  }
+  // What place() made of `values`, now.
+  template <class T>
+  void look(std::vector<T>& values, std::size_t offset = 0) {
+    memory_->read(values.data(), offset, values.size() * sizeof(T));
   }
   int rank() const { return collectives_->rank(); }
   int size() const { return collectives_->size(); }
@@ -85,16 +95,16 @@ class CollectivesTest : public testing::TestWithParam<std::tuple<std::string, Pl
   template <class T>
   void check_reduce_scatter(std::size_t count, const std::vector<std::size_t>& cuts, Reduction reduction) {
     auto values = contribution<T>(rank(), count, count);
-    T* data = place(values);
-    collectives_->reduce_scatter(data, cuts, dtype_of<T>, reduction).wait();
+    collectives_->reduce_scatter(place(values), cuts, dtype_of<T>, reduction).wait();
+    look(values);
     const auto right = tree_sum<T>(size(), count, count);
     const auto me = static_cast<std::size_t>(rank());
     const double magnitude = 0x1p54 * size();  // of the largest sum
     for (std::size_t k = cuts[me]; k < cuts[me + 1]; ++k) {
       if (reduction == Reduction::exact) {
-        ASSERT_EQ(data[k], right[k]) << "element " << k << " of " << count;
+        ASSERT_EQ(values[k], right[k]) << "element " << k << " of " << count;
       } else {
-        ASSERT_NEAR(static_cast<double>(data[k]), static_cast<double>(right[k]), 1e-5 * magnitude) << k;
+        ASSERT_NEAR(static_cast<double>(values[k]), static_cast<double>(right[k]), 1e-5 * magnitude) << k;
       }
     }
     collectives_->barrier().wait();
@@ -105,11 +115,11 @@ class CollectivesTest : public testing::TestWithParam<std::tuple<std::string, Pl
     std::vector<T> values(count, T{-1});
     const auto me = static_cast<std::size_t>(rank());
     for (std::size_t k = cuts[me]; k < cuts[me + 1]; ++k) values[k] = static_cast<T>(k % 1000 + 1000 * me);
-    T* data = place(values);
-    collectives_->all_gather(data, cuts, dtype_of<T>).wait();
+    collectives_->all_gather(place(values), cuts, dtype_of<T>).wait();
+    look(values);
     for (std::size_t r = 0; r + 1 < cuts.size(); ++r) {
       for (std::size_t k = cuts[r]; k < cuts[r + 1]; ++k)
-        ASSERT_EQ(data[k], static_cast<T>(k % 1000 + 1000 * r)) << k;
+        ASSERT_EQ(values[k], static_cast<T>(k % 1000 + 1000 * r)) << k;
     }
     collectives_->barrier().wait();
   }
@@ -117,15 +127,15 @@ class CollectivesTest : public testing::TestWithParam<std::tuple<std::string, Pl
   template <class T>
   void check_all_reduce(std::size_t count) {
     auto values = contribution<T>(rank(), count, count + 1);
-    T* data = place(values);
-    collectives_->all_reduce(data, count, dtype_of<T>, ReduceOp::sum).wait();
+    collectives_->all_reduce(place(values), count, dtype_of<T>, ReduceOp::sum).wait();
+    look(values);
     const auto right = tree_sum<T>(size(), count, count + 1);
-    for (std::size_t k = 0; k < count; ++k) ASSERT_EQ(data[k], right[k]) << k << " of " << count;
+    for (std::size_t k = 0; k < count; ++k) ASSERT_EQ(values[k], right[k]) << k << " of " << count;
     collectives_->barrier().wait();
   }
 
-  staging::Buffer arena_;
   std::unique_ptr<Collectives> collectives_;
+  std::unique_ptr<test::Memory> memory_;
 };
 
 TEST_P(CollectivesTest, ReduceScatterGivesTheTreesBits) {
@@ -168,15 +178,15 @@ TEST_P(CollectivesTest, AllReduceTakesExtremes) {
       std::vector<double> values(count);
       for (std::size_t k = 0; k < count; ++k)
         values[k] = static_cast<double>((k + static_cast<std::size_t>(rank())) % 7);
-      double* data = place(values);
-      collectives_->all_reduce(data, count, Dtype::float64, op).wait();
+      collectives_->all_reduce(place(values), count, Dtype::float64, op).wait();
+      look(values);
       for (std::size_t k = 0; k < count; ++k) {
         double right = static_cast<double>(k % 7);
         for (std::size_t r = 1; r < static_cast<std::size_t>(size()); ++r) {
           const auto other = static_cast<double>((k + r) % 7);
           right = op == ReduceOp::max ? std::max(right, other) : std::min(right, other);
         }
-        ASSERT_EQ(data[k], right) << k;
+        ASSERT_EQ(values[k], right) << k;
       }
     }
   }
@@ -186,7 +196,8 @@ TEST_P(CollectivesTest, BroadcastFromEveryRoot) {
   for (int root = 0; root < size(); ++root) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{3}, std::size_t{1} << 20}) {
       std::vector<std::byte> data(bytes, static_cast<std::byte>(rank() == root ? 100 + root : 1));
-      collectives_->broadcast(data, root).wait();
+      collectives_->broadcast({place(data), bytes}, root).wait();
+      look(data);
       ASSERT_EQ(data, std::vector<std::byte>(bytes, static_cast<std::byte>(100 + root)));
     }
   }
@@ -197,7 +208,9 @@ TEST_P(CollectivesTest, GatherInRankOrder) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{600001}}) {
       const std::vector<std::byte> data(bytes, static_cast<std::byte>(rank() + 1));
       std::vector<std::byte> out(rank() == root ? bytes * static_cast<std::size_t>(size()) : 0);
-      collectives_->gather(data, out, root).wait();
+      const std::size_t beside = std::size_t{1} << 20;
+      collectives_->gather({place(data), bytes}, {place(out, beside), out.size()}, root).wait();
+      look(out, beside);
       for (std::size_t k = 0; k < out.size(); ++k) ASSERT_EQ(out[k], static_cast<std::byte>(k / bytes + 1));
     }
   }
@@ -208,12 +221,16 @@ TEST_P(CollectivesTest, MessagesGoRoundTheRing) {
   const int previous = (rank() + size() - 1) % size();
   std::vector<std::int64_t> mine(200000, rank());
   std::vector<std::int64_t> theirs(mine.size(), -1);
-  Request receiving = collectives_->receive(std::as_writable_bytes(std::span(theirs)), previous, 5);
-  Request sending = collectives_->send(std::as_bytes(std::span(mine)), next, 5);
+  const std::size_t beside = std::size_t{2} << 20;
+  const std::span in(place(theirs, beside), theirs.size());
+  const std::span out(place(mine), mine.size());
+  Request receiving = collectives_->receive(std::as_writable_bytes(in), previous, 5);
+  Request sending = collectives_->send(std::as_bytes(out), next, 5);
   // Independent of collectives in between.
   collectives_->barrier().wait();
   sending.wait();
   receiving.wait();
+  look(theirs, beside);
   EXPECT_EQ(theirs, std::vector<std::int64_t>(mine.size(), previous));
 }
 
@@ -223,14 +240,18 @@ TEST_P(CollectivesTest, SeveralInFlightCompleteInOrder) {
   const std::size_t count = 50021;
   const auto cuts = even_cuts(count, size());
   for (std::uint64_t b = 0; b < 6; ++b) buckets.push_back(contribution<float>(rank(), count, b));
-  for (auto& bucket : buckets) {
-    requests.push_back(collectives_->reduce_scatter(bucket.data(), cuts, Dtype::float32, Reduction::exact));
+  const auto place_of = [](std::size_t b) { return b << 18; };
+  for (std::size_t b = 0; b < buckets.size(); ++b) place(buckets[b], place_of(b));
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    requests.push_back(
+        collectives_->reduce_scatter(memory_->data() + place_of(b), cuts, Dtype::float32, Reduction::exact));
   }
   requests.back().wait();
   for (Request& request : requests) EXPECT_TRUE(request.test());
   const auto me = static_cast<std::size_t>(rank());
   for (std::uint64_t b = 0; b < 6; ++b) {
     const auto right = tree_sum<float>(size(), count, b);
+    look(buckets[b], place_of(b));
     for (std::size_t k = cuts[me]; k < cuts[me + 1]; ++k) ASSERT_EQ(buckets[b][k], right[k]);
   }
 }
@@ -244,7 +265,8 @@ TEST_P(CollectivesTest, ReduceScatterThenAllGatherOnOneBuffer) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     collectives_->reduce_scatter(data, cuts, Dtype::float32, Reduction::exact).wait();
     collectives_->all_gather(data, cuts, Dtype::float32).wait();
-    for (std::size_t k = 0; k < count; k += 97) ASSERT_EQ(data[k], total[k]) << "repeat " << repeat;
+    look(first);
+    for (std::size_t k = 0; k < count; k += 97) ASSERT_EQ(first[k], total[k]) << "repeat " << repeat;
     // Every rank now holds `total`: the next sum is size() of them, in the tree.
     for (float& value : total) {
       std::vector<float> copies(static_cast<std::size_t>(size()), value);
@@ -284,13 +306,8 @@ TEST_P(CollectivesTest, BrokenContractsAreNamedBeforeAnyMessage) {
   collectives_->barrier().wait();
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, CollectivesTest,
-                         testing::Combine(testing::ValuesIn(test::collective_backends()),
-                                          testing::Values(Place::own, Place::allocated)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) +
-                                  (std::get<1>(info.param) == Place::own ? "_own" : "_allocated");
-                         });
+INSTANTIATE_TEST_SUITE_P(Backends, CollectivesTest, testing::ValuesIn(test::places()),
+                         [](const auto& info) { return info.param.backend + "_" + info.param.memory; });
 
 TEST(MakeCollectives, RefusesUnknownBackendsAndDeadlines) {
   EXPECT_THROW(make_collectives(Communicator::world(), "smoke_signals", 10), ContractError);

@@ -46,18 +46,23 @@ TEST_P(ToolsTest, AnyRank) {
   EXPECT_TRUE(any_rank(*collectives_, rank() == size() - 1));
 }
 
-TEST_P(ToolsTest, AgreedThrowsOnAllTheLowestRanksMessage) {
+// The place that rank 0 reports is where it threw; where another rank was first, the message names its place.
+TEST_P(ToolsTest, AgreedThrowsOnAllTheLowestRanksMessageAndPlace) {
   EXPECT_NO_THROW(agreed(*collectives_, [] {}));
   for (int first = 0; first < size(); ++first) {
+    const unsigned line = __LINE__ + 3;
     try {
       agreed(*collectives_, [&] {
         if (rank() >= first) throw InputError(fmt::format("key of rank {}", rank()));
       });
       ADD_FAILURE() << "did not throw";
     } catch (const InputError& error) {
-      EXPECT_EQ(std::string(error.what()),
-                first == 0 ? "key of rank 0" : fmt::format("rank {}: key of rank {}", first, first));
+      const std::string place = fmt::format("tools_test.cpp:{}", line);
+      EXPECT_EQ(
+          std::string(error.what()),
+          first == 0 ? "key of rank 0" : fmt::format("rank {} at {}: key of rank {}", first, place, first));
       EXPECT_TRUE(error.together());
+      if (rank() == first) EXPECT_EQ(error.place(), place);
     }
   }
 }

@@ -26,6 +26,7 @@ deadline_s = 600.0
 [learner]
 shards = 4
 sharding = "optimizer"
+precision = "float32"
 reduction = "exact"
 accumulation = 1
 clip_norm = 1.0
@@ -76,6 +77,46 @@ keep_every = 0
 )");
 }
 
+TEST(EffectiveDeck, HasTheKeysOfItsAlgorithm) {
+  const std::string text = effective_deck(parse(plain, {"algorithm.name=dqn"}));
+  EXPECT_NE(text.find(R"([algorithm]
+name = "dqn"
+gamma = 0.99
+double_q = true
+distance = "l2"
+tau = 1.0
+target_every = 1000
+epsilon_start = 1.0
+epsilon_end = 0.05
+epsilon_steps = 10000
+
+[network]
+hidden = [64, 64]
+activation = "tanh"
+
+[environment]
+name = "CartPole-v1"
+count = 8
+
+[replay]
+capacity = 100000
+batch_size = 256
+initial_steps = 1000
+rollout_steps = 1
+updates = 1
+alpha = 0.0
+beta = 0.4
+
+[evaluation]
+)"),
+            std::string::npos)
+      << text;
+  for (const char* name : {"dqn", "sac", "td3"}) {
+    const Deck deck = parse(plain, {std::string("algorithm.name=") + name, "replay.updates=7"});
+    EXPECT_EQ(effective_deck(parse(effective_deck(deck))), effective_deck(deck));
+  }
+}
+
 // A deck in which no key has its default.
 Deck unlike_defaults() {
   return parse("", {"run.seed=9223372036854775807",
@@ -88,14 +129,15 @@ Deck unlike_defaults() {
                     "runtime.deadline_s=0.1",
                     "learner.shards=48",
                     "learner.sharding=none",
+                    "learner.precision=bfloat16",
                     "learner.reduction=fast",
                     "learner.accumulation=2",
                     "learner.clip_norm=0.30000000000000004",
                     "learner.max_skips=0",
                     "optimizer.name=sgd",
-                    "optimizer.learning_rate=5e-324",
+                    "optimizer.learning_rate=1.2345678901234567e-37",
                     "optimizer.schedule=linear",
-                    "optimizer.weight_decay=1.7976931348623157e308",
+                    "optimizer.weight_decay=9.8765432109876543e37",
                     "optimizer.beta1=0",
                     "optimizer.beta2=0.9999999999999999",
                     "optimizer.epsilon=1e-5",
@@ -159,9 +201,23 @@ TEST(CompareDecks, DifferencesComeInDeckOrderWithBothValues) {
             "environment.name: \"CartPole-v1\" -> \"Pendulum-v1\"\n");
 }
 
+TEST(CompareDecks, DecksOfTwoAlgorithmsAreMatchedByName) {
+  std::string text;
+  const Deck to = parse(plain, {"algorithm.name=sac", "algorithm.gamma=0.5"});
+  for (const Difference& d : compare_decks(parse(plain), to))
+    text += d.key + ": " + d.from + " -> " + d.to + "\n";
+  EXPECT_TRUE(
+      text.starts_with("algorithm.name: \"ppo\" -> \"sac\"\nalgorithm.rollout_steps: 128 -> not set\n"))
+      << text;
+  EXPECT_NE(text.find("algorithm.gamma: 0.99 -> 0.5\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("algorithm.tau: not set -> 0.005\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("network.log_std: \"free\" -> not set\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("network.hidden"), std::string::npos) << text;
+}
+
 TEST(CompareDecks, EveryKeyIsCompared) {
   const Deck to = unlike_defaults();
-  // algorithm.name alone has one choice.
+  // algorithm.name alone is the same in both.
   const std::string text = effective_deck(parse(plain));
   const auto lines = std::count(text.begin(), text.end(), '=');
   EXPECT_EQ(static_cast<std::int64_t>(compare_decks(parse(plain), to).size()), lines - 1 + 1);

@@ -33,8 +33,9 @@ TEST(HostileDeck, MinusZeroIsZero) {
 }
 
 TEST(HostileDeck, NumbersBeyondTheirTypes) {
-  EXPECT_TRUE(parse_refusal(plain + "[optimizer]\nlearning_rate = 1e999\n")
-                  .starts_with("d.toml:6: [optimizer] learning_rate: "));
+  EXPECT_EQ(parse_refusal(plain + "[optimizer]\nlearning_rate = 1e999\n"),
+            "d.toml:6: [optimizer] learning_rate: Error while parsing floating-point: '1e999' is beyond the "
+            "numbers of 64 bits");
   EXPECT_TRUE(parse_refusal(plain + "[learner]\nshards = 123456789012345678901\n")
                   .starts_with("d.toml:6: [learner] shards: "));
   EXPECT_TRUE(parse_refusal(plain + "[run.x]\n\nseed = 9223372036854775808\n")
@@ -73,8 +74,8 @@ TEST(HostileDeck, ManyProblemsMakeAShortMessage) {
   EXPECT_TRUE(message.ends_with("\nand 9980 more"));
   EXPECT_LT(message.size(), 4000u);
   EXPECT_EQ(parse_refusal(plain + "count = [" + repeated("1,", 50) + "]\n"),
-            "d.toml:5: environment.count = [ " + repeated("1, ", 19) +
-                "1... is a list; it takes an integer, 1..1048576");
+            "d.toml:5: environment.count = [" + repeated("1, ", 19) +
+                "1,... is a list; it takes an integer, 1..1048576");
   EXPECT_LT(parse_refusal(plain + "count = \"" + repeated("é", 100'000) + "\"\n").size(), 200u);
 }
 

@@ -50,7 +50,7 @@ TEST(Override, UnknownKeysNameTheLegalOnesAndTheNearest) {
   EXPECT_EQ(parse_refusal(plain, {"learner.shard=4"}),
             "--set learner.shard=4: learner.shard is no key of the deck; the keys of [learner] are shards, "
             "sharding, "
-            "reduction, accumulation, clip_norm, max_skips; did you mean shards?");
+            "precision, reduction, accumulation, clip_norm, max_skips; did you mean shards?");
   const std::string sections =
       "the sections are run, runtime, learner, optimizer, algorithm, network, environment, evaluation, "
       "checkpoint";
@@ -70,9 +70,17 @@ TEST(Override, BadValuesNameTypeAndRange) {
             "--set learner.shards=four: is no TOML value in UTF-8; it takes an integer, 1..1048576");
   EXPECT_EQ(parse_refusal(plain, {"learner.shards="}),
             "--set learner.shards=: is no TOML value in UTF-8; it takes an integer, 1..1048576");
-  EXPECT_EQ(parse_refusal(plain, {"learner.shards=123456789012345678901"}),
-            "--set learner.shards=123456789012345678901: is no TOML value in UTF-8; it takes an integer, "
-            "1..1048576");
+  EXPECT_EQ(
+      parse_refusal(plain, {"learner.shards=123456789012345678901"}),
+      "--set learner.shards=123456789012345678901: is beyond the numbers of 64 bits; it takes an integer, "
+      "1..1048576");
+  EXPECT_EQ(parse_refusal(plain, {"optimizer.learning_rate=1e400"}),
+            "--set optimizer.learning_rate=1e400: is beyond the numbers of 64 bits; it takes a float, "
+            "[1e-37, 1e+38]");
+  EXPECT_EQ(
+      parse_refusal(plain, {"network.hidden=[64, 0]"}),
+      "--set network.hidden=[64, 0]: has 0 as element 2; it takes a list of integers, 1 to 1024 elements, "
+      "each 1..1048576");
   EXPECT_EQ(parse_refusal(plain, {"learner.shards=4\nrun.seed=5"}),
             "--set learner.shards=4\nrun.seed=5: is no TOML value in UTF-8; it takes an integer, 1..1048576");
   EXPECT_EQ(parse_refusal(plain, {"learner.shards=2.5"}),

@@ -48,8 +48,8 @@ TEST(ParseDeck, AnIntegerIsTakenForAFloatAndNotTheOtherWay) {
 TEST(ParseDeck, UnknownKeysNameTheLegalOnesAndTheNearest) {
   EXPECT_EQ(
       parse_refusal(plain + "\n[learner]\nshard = 4\n"),
-      "d.toml:7: learner.shard is no key of the deck; the keys of [learner] are shards, sharding, reduction, "
-      "accumulation, clip_norm, max_skips; did you mean shards?");
+      "d.toml:7: learner.shard is no key of the deck; the keys of [learner] are shards, sharding, precision, "
+      "reduction, accumulation, clip_norm, max_skips; did you mean shards?");
   EXPECT_EQ(parse_refusal(plain + "nmae = \"x\"\n"),
             "d.toml:5: environment.nmae is no key of the deck; the keys of [environment] are name, count; "
             "did you mean "
@@ -82,10 +82,11 @@ TEST(ParseDeck, ASectionIsOneTable) {
 TEST(ParseDeck, ChoicesNameTheNearest) {
   EXPECT_EQ(parse_refusal(plain + "[learner]\nsharding = \"optimiser\"\n"),
             "d.toml:6: learner.sharding = \"optimiser\" is not legal; it takes a string, \"none\" | "
-            "\"optimizer\"; did "
-            "you mean optimizer?");
-  EXPECT_EQ(parse_refusal(plain + "[algorithm]\nname = \"PPO\"\n"),
-            "d.toml:6: algorithm.name = \"PPO\" is not legal; it takes a string, \"ppo\"; did you mean ppo?");
+            "\"optimizer\" | \"parameters\"; did you mean optimizer?");
+  EXPECT_EQ(
+      parse_refusal(plain + "[algorithm]\nname = \"PPO\"\n"),
+      "d.toml:6: algorithm.name = \"PPO\" is not legal; it takes a string, \"ppo\" | \"dqn\" | \"sac\" | "
+      "\"td3\"; did you mean ppo?");
 }
 
 struct Refused {
@@ -114,12 +115,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "shards = 1979-05-27 is a date; it takes an integer, 1..1048576"},
         Refused{"learner", "shards = 07:32:00",
                 "shards = 07:32:00 is a time; it takes an integer, 1..1048576"},
-        Refused{"learner", "shards = [4]", "shards = [ 4 ] is a list; it takes an integer, 1..1048576"},
+        Refused{"learner", "shards = [4]", "shards = [4] is a list; it takes an integer, 1..1048576"},
         Refused{"learner", "shards = {}", "shards = {} is a table; it takes an integer, 1..1048576"},
         Refused{"learner", "accumulation = 3",
                 "accumulation = 3 is not legal; it takes an integer, 1..1048576, a power of two"},
-        Refused{"learner", "clip_norm = -0.5", "clip_norm = -0.5 is not legal; it takes a float, >= 0"},
-        Refused{"learner", "clip_norm = inf", "clip_norm = inf is not legal; it takes a float, >= 0"},
+        Refused{"learner", "clip_norm = -0.5", "clip_norm = -0.5 is not legal; it takes a float, [0, 1e+38]"},
+        Refused{"learner", "clip_norm = inf", "clip_norm = inf is not legal; it takes a float, [0, 1e+38]"},
         Refused{"learner", "max_skips = -1",
                 "max_skips = -1 is not legal; it takes an integer, 0..9007199254740992"},
         Refused{"runtime", "threads = 0", "threads = 0 is not legal; it takes an integer, 1..1024"},
@@ -127,11 +128,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"runtime", "device = \"cuda\"",
                 "device = \"cuda\" is not legal; it takes a string, \"auto\" | \"cpu\""},
         Refused{"optimizer", "learning_rate = 0.0",
-                "learning_rate = 0.0 is not legal; it takes a float, > 0"},
+                "learning_rate = 0.0 is not legal; it takes a float, [1e-37, 1e+38]"},
+        Refused{"optimizer", "learning_rate = 1e300",
+                "learning_rate = 1e+300 is not legal; it takes a float, [1e-37, 1e+38]"},
+        Refused{"optimizer", "weight_decay = 1e39",
+                "weight_decay = 1e+39 is not legal; it takes a float, [0, 1e+38]"},
+        Refused{"learner", "clip_norm = 1e39",
+                "clip_norm = 1e+39 is not legal; it takes a float, [0, 1e+38]"},
         Refused{"optimizer", "learning_rate = 1979-05-27",
-                "learning_rate = 1979-05-27 is a date; it takes a float, > 0"},
-        Refused{"optimizer", "epsilon = 0", "epsilon = 0 is not legal; it takes a float, > 0"},
-        Refused{"optimizer", "epsilon = 1e-400", "epsilon = 0.0 is not legal; it takes a float, > 0"},
+                "learning_rate = 1979-05-27 is a date; it takes a float, [1e-37, 1e+38]"},
+        Refused{"optimizer", "epsilon = 0", "epsilon = 0 is not legal; it takes a float, [1e-37, 1e+38]"},
+        Refused{"optimizer", "epsilon = 1e-400",
+                "epsilon = 0.0 is not legal; it takes a float, [1e-37, 1e+38]"},
         Refused{"optimizer", "beta1 = 1.0", "beta1 = 1.0 is not legal; it takes a float, [0, 1)"},
         Refused{"algorithm", "gamma = 1.01", "gamma = 1.01 is not legal; it takes a float, [0, 1]"},
         Refused{"algorithm", "gamma = nan", "gamma = nan is not legal; it takes a float, [0, 1]"},
@@ -140,17 +148,44 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"algorithm", "epochs = 0", "epochs = 0 is not legal; it takes an integer, 1..1000"},
         Refused{"algorithm", "normalize_advantage = 1",
                 "normalize_advantage = 1 is an integer; it takes a boolean, true | false"},
-        Refused{"network", "hidden = []",
-                "hidden = [] is not legal; it takes a list of integers, 1 to 1024 of 1..1048576"},
+        Refused{
+            "network", "hidden = []",
+            "hidden = [] has 0 elements; it takes a list of integers, 1 to 1024 elements, each 1..1048576"},
         Refused{"network", "hidden = [64, 0]",
-                "hidden = [ 64, 0 ] is not legal; it takes a list of integers, 1 to 1024 of 1..1048576"},
-        Refused{"network", "hidden = [64, 1.5]",
-                "hidden = [ 64, 1.5 ] is a list; it takes a list of integers, 1 to 1024 of 1..1048576"},
-        Refused{"network", "hidden = 64",
-                "hidden = 64 is an integer; it takes a list of integers, 1 to 1024 of 1..1048576"},
+                "hidden = [64, 0] has 0 as element 2; it takes a list of integers, 1 to 1024 elements, each "
+                "1..1048576"},
+        Refused{
+            "network", "hidden = [64, 1.5]",
+            "hidden = [64, 1.5] has a float as element 2; it takes a list of integers, 1 to 1024 elements, "
+            "each 1..1048576"},
+        Refused{
+            "network", "hidden = 64",
+            "hidden = 64 is an integer; it takes a list of integers, 1 to 1024 elements, each 1..1048576"},
         Refused{"checkpoint", "keep = 0", "keep = 0 is not legal; it takes an integer, 1..9007199254740992"},
         Refused{"evaluation", "seed = -1",
                 "seed = -1 is not legal; it takes an integer, 0..9223372036854775807"}));
+
+TEST(ParseDeck, KeysAreThoseOfTheAlgorithm) {
+  const Deck deck = parse(plain + "[algorithm]\nname = \"dqn\"\ntau = 0.5\n[replay]\ncapacity = 5000\n");
+  EXPECT_EQ(deck.algorithm.dqn.tau, 0.5);
+  EXPECT_EQ(deck.algorithm.sac.tau, 0.005);
+  EXPECT_EQ(deck.replay.capacity, 5000);
+  EXPECT_EQ(parse(plain, {"algorithm.name=td3", "algorithm.tau=0.25"}).algorithm.td3.tau, 0.25);
+}
+
+TEST(ParseDeck, AKeyOfAnotherAlgorithmSaysWhose) {
+  const std::string mend = "; remove it, or change the algorithm";
+  EXPECT_EQ(parse_refusal(plain + "[algorithm]\nepsilon_end = 0.1\n"),
+            "d.toml:6: algorithm.epsilon_end belongs to algorithm.name = \"dqn\"" + mend);
+  EXPECT_EQ(parse_refusal(plain, {"algorithm.name=sac", "algorithm.clip=0.1"}),
+            "--set algorithm.clip=0.1: belongs to algorithm.name = \"ppo\"" + mend);
+  EXPECT_EQ(parse_refusal(plain + "[algorithm]\nname = \"td3\"\n[network]\nlog_std = \"free\"\n"),
+            "d.toml:8: network.log_std belongs to algorithm.name = \"ppo\"" + mend);
+  const std::string owners =
+      "algorithm.name = \"dqn\" or algorithm.name = \"sac\" or algorithm.name = \"td3\"" + mend;
+  EXPECT_EQ(parse_refusal(plain + "[replay]\ncapacity = 10\n"), "d.toml:5: [replay] belongs to " + owners);
+  EXPECT_EQ(parse_refusal(plain, {"replay.beta=1"}), "--set replay.beta=1: belongs to " + owners);
+}
 
 TEST(ParseDeck, TheWholeSeedRangeWorks) {
   EXPECT_EQ(parse("run = {rounds = 1, seed = 9223372036854775807}\nenvironment.name = 'x'").run.seed,

@@ -37,11 +37,23 @@ TEST(DeckReference, EverySectionAndKeyIsThere) {
   EXPECT_NE(all.find("(not set)"), std::string::npos);
 }
 
+TEST(DeckReference, KeysOfSomeAlgorithmsSayWhich) {
+  const std::string text = deck_reference("algorithm");
+  EXPECT_NE(text.find("Passes over the rollout in a round. (ppo)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Discount of a reward one step later.\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("tau                  float    0.005"), std::string::npos) << text;
+  EXPECT_NE(text.find("tau                  float    1.0"), std::string::npos) << text;
+  EXPECT_EQ(deck_reference().find("(ppo, dqn, sac, td3)"), std::string::npos);
+  const std::string all = deck_reference();
+  EXPECT_LT(all.find("[environment]"), all.find("[replay]"));
+  EXPECT_LT(all.find("[replay]"), all.find("[evaluation]"));
+}
+
 TEST(DeckReference, AnUnknownSectionIsRefused) {
   EXPECT_EQ(refusal([] { deck_reference("optimiser"); }),
             "optimiser: no section of the deck; the sections are run, runtime, learner, optimizer, "
             "algorithm, network, "
-            "environment, evaluation, checkpoint; did you mean optimizer?");
+            "environment, replay, evaluation, checkpoint; did you mean optimizer?");
 }
 
 // With LOCKSTEP_UPDATE=1 the page is written instead.

@@ -12,18 +12,27 @@ namespace lockstep::learner {
 namespace {
 
 // The order of additions as text, by carrying out a rank's steps on names instead of numbers.
-std::string carry_out(const LeafTree& tree, std::size_t first_leaf) {
-  std::vector<std::string> slots(tree.slots());
+// The operand with the lower first leaf is written first, as both orders are the same sum.
+std::string carry_out(const LeafTree& tree, std::size_t first_leaf,
+                      const std::vector<std::size_t>& order = {}) {
+  struct Sum {
+    std::size_t first;
+    std::string text;
+  };
+  const auto added = [](const Sum& a, const Sum& b) {
+    return a.first < b.first ? Sum{a.first, "(" + a.text + "+" + b.text + ")"}
+                             : Sum{b.first, "(" + b.text + "+" + a.text + ")"};
+  };
+  std::vector<Sum> slots(tree.slots());
   for (std::size_t i = 0; i < tree.leaves(); ++i) {
-    const LeafTree::Step step = tree.step(i);
-    const std::string leaf = std::to_string(first_leaf + i);
-    slots.at(step.slot) = step.add ? "(" + slots.at(step.slot) + "+" + leaf + ")" : leaf;
-    for (std::size_t merged = 0; merged < step.merges; ++merged) {
-      const std::size_t from = step.slot - merged;
-      slots.at(from - 1) = "(" + slots.at(from - 1) + "+" + slots.at(from) + ")";
-    }
+    const LeafTree::Step& step = tree.step(i);
+    const std::size_t number = first_leaf + (order.empty() ? i : order[i]);
+    const Sum leaf{number, std::to_string(number)};
+    slots.at(step.slot) = step.add ? added(slots.at(step.slot), leaf) : leaf;
+    for (const LeafTree::Merge& merge : step.merges)
+      slots.at(merge.into) = added(slots.at(merge.into), slots.at(merge.from));
   }
-  return slots[0];
+  return slots[0].text;
 }
 
 std::string whole_tree(std::size_t leaves) {
@@ -60,6 +69,17 @@ TEST(LeafTree, RanksTogetherFollowTheTree) {
     });
     EXPECT_EQ(partial[0], whole_tree(leaves)) << leaves << " leaves on " << ranks << " ranks";
   }
+}
+
+// Micro-batches come call by call: the first of every shard, then the second. The sums are those of the tree.
+TEST(LeafTree, AnyOrderOfArrivalFollowsTheTree) {
+  const std::vector<std::size_t> by_call{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+  const LeafTree tree(12, 12, by_call);
+  EXPECT_EQ(carry_out(tree, 0, by_call), whole_tree(12));
+  EXPECT_EQ(tree.slots(), 6u);
+  const std::vector<std::size_t> backwards{7, 6, 5, 4, 3, 2, 1, 0};
+  EXPECT_EQ(carry_out(LeafTree(8, 8, backwards), 0, backwards), whole_tree(8));
+  EXPECT_THROW(LeafTree(4, 4, {0, 1, 1, 3}), ContractError);
 }
 
 TEST(LeafTree, KeepsLogarithmicallyManyPartialSums) {

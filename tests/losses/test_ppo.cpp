@@ -191,7 +191,7 @@ TEST(Ppo, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal([](Batch& b) {
                 b.replace(key::advantage, at::zeros({5, 1}, at::kDouble));
               }),
-              HasSubstr("'advantage' must have shape [rows], not [5, 1]"));
+              HasSubstr("'advantage' must be Double of shape [rows], not Double of shape [5, 1]"));
   EXPECT_THAT(refusal([](Batch& b) {
                 b.replace(key::value, at::zeros({5, 1}, at::kDouble));
               }),

@@ -10,6 +10,7 @@
 
 #include "lockstep/core/error.hpp"
 #include "lockstep/envs/action_rows.hpp"
+#include "lockstep/nn/actor_critic.hpp"
 
 namespace lockstep::rollout {
 namespace {
@@ -26,6 +27,10 @@ nn::ActorCritic make_network(const std::string& environment) {
   nn::ActorCritic network(options);
   network.initialize(5);
   return network;
+}
+
+GreedyPolicy greedy(nn::ActorCritic& network) {
+  return [&network](const at::Tensor& observation) { return nn::mode(network.policy(observation)); };
 }
 
 std::unique_ptr<comm::Collectives> world() {
@@ -58,8 +63,8 @@ TEST_P(Evaluation, IsTheSameOnAnyNumberOfRanks) {
   const auto all = world(), one = alone();
   for (const std::int64_t episodes : {1, 16, 40, 70}) {
     SCOPED_TRACE(episodes);
-    const EvaluationResult shared = evaluate(*all, network, GetParam(), episodes, seed);
-    expect_same(shared, evaluate(*one, network, GetParam(), episodes, seed));
+    const EvaluationResult shared = evaluate(*all, greedy(network), GetParam(), episodes, seed);
+    expect_same(shared, evaluate(*one, greedy(network), GetParam(), episodes, seed));
     EXPECT_EQ(shared.episodes, episodes);
     EXPECT_LE(shared.return_min, shared.return_mean);
     EXPECT_LE(shared.return_mean, shared.return_max);
@@ -93,7 +98,7 @@ TEST_P(Evaluation, PlaysEveryEpisodeToItsEnd) {
   double variance = 0;
   for (const double number : returns) variance += (number - mean) * (number - mean) / 20;
 
-  const EvaluationResult result = evaluate(*world(), network, GetParam(), 20, seed);
+  const EvaluationResult result = evaluate(*world(), greedy(network), GetParam(), 20, seed);
   const double slack = 1e-12 * (1 + std::abs(mean));
   EXPECT_NEAR(result.return_mean, mean, slack);
   EXPECT_NEAR(result.return_std, std::sqrt(variance), 1e-9 * (1 + std::sqrt(variance)));
@@ -104,8 +109,8 @@ TEST_P(Evaluation, PlaysEveryEpisodeToItsEnd) {
 TEST(EvaluationSeed, ChangesTheEpisodes) {
   nn::ActorCritic network = make_network("Pendulum-v1");
   const auto all = world();
-  EXPECT_NE(evaluate(*all, network, "Pendulum-v1", 16, 1).return_mean,
-            evaluate(*all, network, "Pendulum-v1", 16, 2).return_mean);
+  EXPECT_NE(evaluate(*all, greedy(network), "Pendulum-v1", 16, 1).return_mean,
+            evaluate(*all, greedy(network), "Pendulum-v1", 16, 2).return_mean);
 }
 
 TEST(EvaluationStop, OnOneRankAbandonsOnAll) {
@@ -114,17 +119,17 @@ TEST(EvaluationStop, OnOneRankAbandonsOnAll) {
   int asked = 0;
   const bool chosen = all->rank() == 0;
   const auto stop = [&] { return chosen && ++asked == 10; };
-  EXPECT_TRUE(evaluate(*all, network, "Pendulum-v1", 64, seed, stop).abandoned);
+  EXPECT_TRUE(evaluate(*all, greedy(network), "Pendulum-v1", 64, seed, stop).abandoned);
   EXPECT_EQ(asked, chosen ? 10 : 0);
-  EXPECT_FALSE(evaluate(*all, network, "Pendulum-v1", 4, seed, [] { return false; }).abandoned);
+  EXPECT_FALSE(evaluate(*all, greedy(network), "Pendulum-v1", 4, seed, [] { return false; }).abandoned);
 }
 
 TEST(EvaluationContract, NeedsAnEpisodeAndAKnownEnvironment) {
   nn::ActorCritic network = make_network("CartPole-v1");
   const auto all = world();
-  EXPECT_THROW(evaluate(*all, network, "CartPole-v1", 0, seed), ContractError);
-  EXPECT_THROW(evaluate(*all, network, "CartPole-v9", 4, seed), InputError);
-  EXPECT_THROW(evaluate(*all, network, "Pendulum-v1", 4, seed),
+  EXPECT_THROW(evaluate(*all, greedy(network), "CartPole-v1", 0, seed), ContractError);
+  EXPECT_THROW(evaluate(*all, greedy(network), "CartPole-v9", 4, seed), InputError);
+  EXPECT_THROW(evaluate(*all, greedy(network), "Pendulum-v1", 4, seed),
                ContractError);  // its observations are 3 wide
 }
 

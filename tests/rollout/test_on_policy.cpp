@@ -387,7 +387,7 @@ TEST(OnPolicyOptions, SizesThatDoNotDivideAreRefusedWithBothNumbers) {
   options.minibatch_rows = 0;
   expect_refused(options, "minibatch rows = 0", "at least 1");
   options = owning(cart_pole(), 3, 2);
-  expect_refused(options, "[3, 5)", "[0, 4)");
+  expect_refused(options, "own shards 3 to 4", "[0, 4)");
 }
 
 TEST(OnPolicyOptions, ANetworkOfAnotherEnvironmentIsRefused) {

@@ -50,10 +50,18 @@ std::unique_ptr<Policy> make_policy(const config::Deck& deck);
 std::vector<std::string> algorithm_names();
 std::vector<std::string> network_names();
 
+// Every check of a deck for `ranks` ranks: those of all decks, the environment's name, the algorithm's own.
+// Local and pure. InputError with all problems, one a line; an unknown environment is told alone.
+void check_deck(const config::Deck& deck, std::int64_t ranks);
+// For a deck that check_deck accepts.
+config::PlannedRounds planned_rounds(const config::Deck& deck);
+
 // What a step costs, for `lockstep check`; a pure function of the deck and the rank count.
 struct Estimate {
-  std::int64_t parameters = 0;
-  std::int64_t bytes_a_rank = 0;       // parameters, gradients, partial gradients, optimizer state
+  std::int64_t parameters = 0;    // trained
+  std::int64_t bytes_a_rank = 0;  // parameters, gradients, partial gradients, optimizer state, the two below
+  std::int64_t target_bytes = 0;  // target networks, whole on every rank
+  std::int64_t replay_bytes = 0;  // a rank's share of the replay buffers, full
   std::int64_t bytes_sent_a_step = 0;  // a rank, reduce-scatter and all-gather
   std::int64_t leaves_a_rank = 0;
   std::int64_t checkpoint_bytes = 0;  // on disk, each

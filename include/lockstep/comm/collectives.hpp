@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lockstep/comm/communicator.hpp"
+#include "lockstep/comm/device_work.hpp"
 #include "lockstep/comm/request.hpp"
 #include "lockstep/core/dtype.hpp"
 #include "lockstep/core/exact_sum.hpp"
@@ -50,6 +51,12 @@ struct Traffic {
 // Collectives outlives its Requests, and is destroyed on all ranks together. One thread drives one
 // Collectives.
 //
+// nccl takes device memory too, the same kind of memory on every rank of a call: an operation on it starts
+// behind the work that is then on DeviceWork::current_stream, and once its Request is complete, so is its
+// effect for whatever is launched later. Messages of device memory between two ranks meet in the order of
+// their calls, whatever their tags. After an error or a passed deadline it is done for: every later call
+// throws.
+//
 // Memory from allocate() is read by the peers where it lies. It must be passed at the same place on every
 // rank, and after reduce_scatter, all_gather or all_reduce on it completed here, peers may still read it: the
 // own slice after an all_gather, the others after a reduce_scatter. Overwrite those only once a later
@@ -58,7 +65,7 @@ class Collectives {
  public:
   virtual ~Collectives() = default;
 
-  virtual std::string_view backend() const noexcept = 0;  // "mpi", "shared_memory"
+  virtual std::string_view backend() const noexcept = 0;  // "mpi", "shared_memory", "nccl"
   int rank() const noexcept { return communicator_.rank(); }
   int size() const noexcept { return communicator_.size(); }
   const Communicator& communicator() const noexcept { return communicator_; }
@@ -100,9 +107,13 @@ class Collectives {
 
 // Collective. deadline_s > 0 bounds every wait. backend: "auto" (shared_memory when all ranks share a node
 // and the segment can be made, else mpi), "mpi", "shared_memory" (CommError on all ranks when they do not
-// share a node or it has no room). ContractError on another name. The reason of a fall-back is logged.
+// share a node or it has no room), "nccl" (CommError on all ranks when this build has no NCCL or a rank no
+// GPU of its own; the calling thread's current device is set). ContractError on another name. The reason of a
+// fall-back is logged. `device_work` is for nccl alone.
 std::unique_ptr<Collectives> make_collectives(Communicator communicator, std::string_view backend,
-                                              double deadline_s);
+                                              double deadline_s, const DeviceWork& device_work = {});
+// The names of the backends in this build.
+std::vector<std::string_view> collective_backends();
 
 // --- Small things built on the interface, collective unless said ---
 void merge_sums(Collectives& collectives, std::span<ExactSum> sums);  // all ranks end with the same sums

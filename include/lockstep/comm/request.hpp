@@ -20,6 +20,9 @@ class Operation {
   virtual bool progress() = 0;                         // true once complete; may throw CommError
   virtual std::string_view what() const noexcept = 0;  // "reduce_scatter #12, 4096 bytes"
 
+  // Called once when a wait for it ended in an error or an exception unwinds past it: ends, without waiting
+  // for anyone, what would otherwise go on in its buffers for ever.
+  virtual void give_up(const std::string& /*cause*/) noexcept {}
   // Called about ten times a second while someone waits: throws CommError when a rank that it needs is lost.
   virtual void check() {}
   // Which ranks have not arrived, as a phrase for an error: "rank 1 (pid 7, host b)"; empty when unknown.
@@ -46,7 +49,7 @@ class Request {
  private:
   void wait_slowly(double yield_s);
   void settle() noexcept;
-  void abandon() noexcept;
+  void abandon(const std::string& cause) noexcept;
 
   std::unique_ptr<Operation> operation_;
   double deadline_s_ = 0;

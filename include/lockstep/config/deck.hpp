@@ -25,7 +25,7 @@ struct RunSection {
 struct RuntimeSection {
   std::int64_t threads = 1;
   std::string device = "auto";       // "auto" | "cpu"
-  std::string collectives = "auto";  // "auto" | "mpi" | "shared_memory"
+  std::string collectives = "auto";  // "auto" | "mpi" | "shared_memory" | "nccl"
   double deadline_s = 600;
   template <class Visitor>
   void visit(Visitor& v);
@@ -33,7 +33,8 @@ struct RuntimeSection {
 
 struct LearnerSection {
   std::int64_t shards = 4;
-  std::string sharding = "optimizer";  // "none" | "optimizer"
+  std::string sharding = "optimizer";  // "none" | "optimizer" | "parameters"
+  std::string precision = "float32";   // "float32" | "bfloat16" | "float16"
   std::string reduction = "exact";     // "exact" | "fast"
   std::int64_t accumulation = 1;       // leaves a shard, a power of two
   double clip_norm = 1.0;              // 0: no clipping
@@ -64,9 +65,44 @@ struct PpoSection {  // keys of [algorithm] when name = "ppo"
   void visit(Visitor& v);
 };
 
+struct DqnSection {  // keys of [algorithm] when name = "dqn"
+  double gamma = 0.99;
+  bool double_q = true;
+  std::string distance = "l2";
+  double tau = 1.0;
+  std::int64_t target_every = 1000;
+  double epsilon_start = 1.0, epsilon_end = 0.05;
+  std::int64_t epsilon_steps = 10000;
+  template <class Visitor>
+  void visit(Visitor& v);
+};
+
+struct SacSection {  // keys of [algorithm] when name = "sac"
+  double gamma = 0.99;
+  std::string distance = "smooth_l1";
+  double tau = 0.005;
+  std::int64_t target_every = 1;
+  double initial_alpha = 1.0;
+  template <class Visitor>
+  void visit(Visitor& v);
+};
+
+struct Td3Section {  // keys of [algorithm] when name = "td3"
+  double gamma = 0.99;
+  std::string distance = "smooth_l1";
+  double tau = 0.005;
+  std::int64_t actor_every = 2;
+  double exploration_noise = 0.1, target_noise = 0.2, noise_clip = 0.5;
+  template <class Visitor>
+  void visit(Visitor& v);
+};
+
 struct AlgorithmSection {
   std::string name = "ppo";
   PpoSection ppo;
+  DqnSection dqn;
+  SacSection sac;
+  Td3Section td3;
   template <class Visitor>
   void visit(Visitor& v);
 };
@@ -74,14 +110,26 @@ struct AlgorithmSection {
 struct NetworkSection {
   std::vector<std::int64_t> hidden{64, 64};
   std::string activation = "tanh";
-  std::string log_std = "free";
+  std::string log_std = "free";  // ppo
   template <class Visitor>
-  void visit(Visitor& v);
+  void visit(Visitor& v, const std::string& algorithm);
 };
 
 struct EnvironmentSection {
   std::string name;  // required
   std::int64_t count = 8;
+  template <class Visitor>
+  void visit(Visitor& v);
+};
+
+struct ReplaySection {  // of the algorithms that replay: dqn, sac, td3
+  std::int64_t capacity = 100000;
+  std::int64_t batch_size = 256;
+  std::int64_t initial_steps = 1000;
+  std::int64_t rollout_steps = 1;
+  std::int64_t updates = 1;
+  double alpha = 0;  // 0: uniform
+  double beta = 0.4;
   template <class Visitor>
   void visit(Visitor& v);
 };
@@ -109,6 +157,7 @@ struct Deck {
   AlgorithmSection algorithm;
   NetworkSection network;
   EnvironmentSection environment;
+  ReplaySection replay;
   EvaluationSection evaluation;
   CheckpointSection checkpoint;
   template <class Visitor>
@@ -131,18 +180,19 @@ DeckText read_deck(const std::string& path);
 Deck parse_deck(const DeckText& text, const std::vector<std::string>& overrides,
                 std::vector<std::string>* notes = nullptr);
 
-// Checks between keys (divisibility and so on), for `ranks` ranks. Local and pure. All problems in one
-// InputError, one a line, each with both numbers and the nearest values that fit.
-void check_deck(const Deck& deck, std::int64_t ranks);
+// Checks between the keys that every algorithm has (divisibility and so on), for `ranks` ranks and rounds of
+// `steps_a_round` environment steps. Local and pure. A line a problem, each with both numbers and the nearest
+// values that fit; algorithms::check_deck adds the algorithm's own and throws.
+std::vector<std::string> deck_problems(const Deck& deck, std::int64_t ranks, std::int64_t steps_a_round);
 
-// How long the run is: run.rounds, or run.environment_steps rounded up to whole rounds of environment.count *
-// algorithm.rollout_steps each. For a deck that check_deck accepts.
+// How long the run is: run.rounds, or run.environment_steps rounded up to whole rounds of `steps_a_round`
+// environment steps each. For a deck without problems.
 struct PlannedRounds {
   std::int64_t rounds = 0;
   std::int64_t environment_steps = 0;  // of all these rounds
   bool rounded = false;                // environment_steps is more than the deck says
 };
-PlannedRounds planned_rounds(const Deck& deck);
+PlannedRounds planned_rounds(const Deck& deck, std::int64_t steps_a_round);
 
 // TOML, every key that is set, defaults included; parses back to the same deck, and the same deck gives the
 // same bytes.
@@ -157,7 +207,8 @@ std::string deck_reference_markdown();
 struct Difference {
   std::string key, from, to;
 };
-// Keys whose effective values differ, in deck order.
+// Keys whose effective values differ, by name: those of `from` in deck order, then those that only `to` has.
+// A key that a deck does not have, or does not set, is "not set".
 std::vector<Difference> compare_decks(const Deck& from, const Deck& to);
 
 }  // namespace lockstep::config

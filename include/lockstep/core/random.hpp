@@ -19,6 +19,7 @@ enum class StreamId : std::uint32_t {
   dropout = 6,
   replay = 7,
   test = 8,
+  noise = 9,  // a loss's own draws, as of the next action in SAC and TD3
 };
 
 // One Philox 4x32-10 block.

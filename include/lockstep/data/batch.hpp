@@ -26,6 +26,18 @@ inline constexpr std::string_view value = "value";                // [rows], V w
 inline constexpr std::string_view next_value = "next.value";      // [rows], V of next.observation
 inline constexpr std::string_view advantage = "advantage";        // [rows]
 inline constexpr std::string_view value_target = "value_target";  // [rows]
+inline constexpr std::string_view weight = "weight";              // [rows], of prioritized replay
+// Standard normal noise [rows, a] of the next action and of the current one.
+inline constexpr std::string_view noise_next = "noise_next";
+inline constexpr std::string_view noise_current = "noise_current";
+// Sequences: row = sequence, t places. `label` is the token that the model's logits at a place are for; at a
+// place of `mask` it is a response token that counts.
+inline constexpr std::string_view tokens = "tokens";                  // [rows, t] int64, what the model reads
+inline constexpr std::string_view label = "label";                    // [rows, t] int64
+inline constexpr std::string_view mask = "mask";                      // [rows, t] bool
+inline constexpr std::string_view token_log_prob = "token_log_prob";  // [rows, t], under the sampling policy
+inline constexpr std::string_view reference_log_prob =
+    "reference_log_prob";  // [rows, t], under the reference model
 }  // namespace key
 
 class Batch {

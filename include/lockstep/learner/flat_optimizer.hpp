@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "lockstep/data/state_view.hpp"
-#include "lockstep/learner/flat_store.hpp"
+#include "lockstep/learner/parameter_group.hpp"
+#include "lockstep/learner/store.hpp"
 
 namespace lockstep::learner {
 
 class FlatOptimizer {
  public:
-  FlatOptimizer(const std::vector<ParameterGroup>& groups, FlatStore& store);
+  FlatOptimizer(const std::vector<ParameterGroup>& groups, Store& store);
   ~FlatOptimizer();
 
   // One step of a group from the gradients in the store. Local.

@@ -1,8 +1,7 @@
-// Where a step runs: parameters and gradients in flat buffers from the collectives' own memory, cut by the
-// sharding plan, reduced and gathered. One rank uses the same buffers.
+// The store of sharding `none` and `optimizer`: parameters and gradients in flat buffers from the
+// collectives' own memory, cut by the sharding plan, reduced and gathered bucket by bucket after the last
+// leaf. One rank uses the same buffers.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <memory>
@@ -10,14 +9,12 @@
 #include <vector>
 
 #include "lockstep/comm/collectives.hpp"
-#include "lockstep/data/state_view.hpp"
-#include "lockstep/learner/leaf_tree.hpp"
 #include "lockstep/learner/parameter_group.hpp"
-#include "lockstep/learner/sharding_plan.hpp"
+#include "lockstep/learner/store.hpp"
 
 namespace lockstep::learner {
 
-enum class Sharding : std::uint8_t { none, optimizer };
+enum class Sharding : std::uint8_t { none, optimizer, parameters };
 Sharding sharding_from(const std::string& name);  // InputError listing the known ones
 
 struct StoreOptions {
@@ -26,53 +23,38 @@ struct StoreOptions {
   std::size_t bucket_bytes = 25u << 20;
 };
 
-// What this rank steps: a run of a flat buffer, as flat tensors over live storage.
-struct OwnedPart {
-  std::size_t buffer = 0;          // index in plan().buffers
-  std::size_t begin = 0, end = 0;  // elements of that flat buffer
-  at::Tensor parameters, gradients;
+// The leaves that this rank combines by the tree: `own` of `total`, `per_shard` of each shard.
+struct LeafCounts {
+  std::size_t total = 1, own = 1, per_shard = 1;
 };
 
-class FlatStore {
+class FlatStore : public Store {
  public:
   // Collective. Moves the parameters' values into flat buffers and makes the tensors views of them. The
-  // groups must be the same on every rank. `tree` is this rank's order of leaves.
+  // groups must be the same on every rank.
   FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
-            const StoreOptions& options, const LeafTree& tree);
-  ~FlatStore();
+            const StoreOptions& options, const LeafCounts& leaves);
+  ~FlatStore() override;
   FlatStore(const FlatStore&) = delete;
   FlatStore& operator=(const FlatStore&) = delete;
 
-  comm::Collectives& collectives() noexcept;
-  const ShardingPlan& plan() const noexcept;
-  // What this rank steps, in the plan's order: its slice of each flat buffer, or all of it when nothing is
-  // sharded.
-  const std::vector<OwnedPart>& owned() const noexcept;
-  const std::string& parameter_name(std::size_t index) const;
-  const ParameterSpec& parameter(std::size_t index) const;
+  comm::Collectives& collectives() noexcept override;
+  const ShardingPlan& plan() const noexcept override;
+  const std::vector<OwnedPart>& owned() const noexcept override;
+  const ParameterSpec& parameter(std::size_t index) const override;
+  std::size_t parameter_count() const noexcept override;
 
-  // Between begin_leaf and end_leaf every gradient that backward accumulates is taken into the leaf's slot
-  // and the parameter's own .grad is left undefined. A parameter without a gradient counts as zero.
-  void begin_leaf(const LeafTree::Step& step);
-  void end_leaf(const LeafTree::Step& step);
-  // A leaf failed: drops what it left behind.
-  void abandon_leaf() noexcept;
-  // Whether any parameter of the group received a gradient on this rank since begin_step.
-  void begin_step() noexcept;
-  bool received(std::size_t group) const noexcept;
+  void begin_step(LeafOrder order) override;
+  void begin_leaf() override;
+  void end_leaf() override;
+  void abandon_leaf() noexcept override;
+  bool received(std::size_t group) const noexcept override;
 
-  // Collective. Bucket by bucket in fixed order: afterwards the owned parts hold the sum over all ranks.
-  void reduce();
-  // Exact sum of squares of this rank's share of the reduced gradients; the shares of all ranks cover each
-  // element once.
-  ExactSum squared_norm() const;
-  // Lowest index of a parameter with a non-finite element in this rank's share; parameter count when there is
-  // none.
-  std::size_t first_non_finite() const;
-  std::size_t parameter_count() const noexcept;
-  void scale(double factor);
-  // Collective. Makes every rank's parameters equal after the owned parts were stepped.
-  void refresh();
+  void reduce() override;
+  ExactSum squared_norm(std::size_t group) const override;
+  std::size_t first_non_finite() const override;
+  void scale(std::size_t group, double factor) override;
+  void refresh() override;
 
  private:
   struct State;

@@ -5,6 +5,7 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct NamedTensor {
 struct ParameterGroup {
   std::vector<NamedTensor> parameters;
   OptimizerOptions options;
+  std::string name = "main";
+  std::optional<double> clip_norm{};  // clipped by the group's own norm, apart from all others
+  // The group steps on every `every`-th real step only; where `loss` names a loss, that is due only then too.
+  std::int64_t every = 1;
+  std::string loss{};
 };
 
 // Trainable parameters of a module under their first name; tied ones appear once, frozen ones not at all.

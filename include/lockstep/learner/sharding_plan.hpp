@@ -17,11 +17,14 @@ inline constexpr std::size_t alignment_elements = 16;
 // Largest block: the unit of slicing and of the norm's partial sums. Never spans two parameters.
 inline constexpr std::size_t block_elements = 1024;
 
+inline constexpr std::size_t frozen_group = static_cast<std::size_t>(-1);
+
 struct ParameterSpec {
   std::string name;
   std::vector<std::int64_t> shape;
   Dtype dtype = Dtype::float32;
-  std::size_t group = 0;
+  std::size_t group = 0;  // frozen_group: in no group, sharded all the same
+  std::size_t unit = 0;   // what is gathered at once; 0 where nothing is
   std::size_t elements() const noexcept;
 };
 
@@ -38,8 +41,9 @@ struct Bucket {
   std::vector<std::size_t> cuts;   // ranks + 1 offsets relative to begin; parts are whole blocks
 };
 
-// All parameters of one (group, dtype).
+// All parameters of one (unit, group, dtype).
 struct FlatBuffer {
+  std::size_t unit = 0;
   std::size_t group = 0;
   Dtype dtype = Dtype::float32;
   std::size_t elements = 0;           // with padding

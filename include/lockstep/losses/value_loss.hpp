@@ -2,14 +2,12 @@
 // its metrics.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
+#include "lockstep/losses/distance.hpp"
 #include "lockstep/losses/loss.hpp"
 
 namespace lockstep::losses {
-
-enum class Distance : std::uint8_t { l1, l2, smooth_l1 };  // l2 has no half; smooth_l1 has beta 1
 
 struct ValueInputs {
   at::Tensor value;      // [rows], carries the gradient

@@ -2,13 +2,19 @@
 // result is the same bits on any number of ranks.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "lockstep/comm/collectives.hpp"
-#include "lockstep/nn/actor_critic.hpp"
 
 namespace lockstep::rollout {
+
+// observation [rows, o] float32 -> the greedy actions, [rows] int64 or [rows, a] float32 in the environment's
+// bounds. Called without gradients.
+using GreedyPolicy = std::function<at::Tensor(const at::Tensor& observation)>;
 
 struct EvaluationResult {
   double return_mean = 0, return_std = 0, return_min = 0, return_max = 0;  // population deviation
@@ -17,9 +23,9 @@ struct EvaluationResult {
 };
 
 // Collective. Episode i starts from (seed; evaluation, shard = i). `stop` is asked at every step of a chunk
-// on the rank that runs it, and agreed after it. ContractError unless episodes > 0 and the network fits the
-// environment.
-EvaluationResult evaluate(comm::Collectives& collectives, nn::ActorCritic& network,
+// on the rank that runs it, and agreed after it. ContractError unless episodes > 0 and the policy takes the
+// environment's observations and gives its actions; every rank tries that, so that all say so.
+EvaluationResult evaluate(comm::Collectives& collectives, const GreedyPolicy& policy,
                           const std::string& environment, std::int64_t episodes, std::uint64_t seed,
                           const std::function<bool()>& stop = {});
 

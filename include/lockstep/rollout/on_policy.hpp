@@ -14,7 +14,8 @@ struct OnPolicyOptions {
   std::string environment;
   std::int64_t environments = 8;  // all shards together; a multiple of shards
   std::int64_t shards = 4;
-  std::int64_t first_shard = 0;  // this rank owns [first_shard, first_shard + own_shards)
+  // This rank owns first_shard, first_shard + shard_stride, ..., own_shards of them.
+  std::int64_t first_shard = 0, shard_stride = 1;
   std::int64_t own_shards = 4;
   std::int64_t rollout_steps = 128;  // of each environment
   std::int64_t epochs = 10;

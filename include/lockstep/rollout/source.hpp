@@ -12,6 +12,10 @@
 #include "lockstep/data/batch.hpp"
 #include "lockstep/data/state_view.hpp"
 
+namespace lockstep::learner {
+struct StepResult;
+}
+
 namespace lockstep::rollout {
 
 // What one collection saw, this rank's shards only; merged exactly by the caller.
@@ -20,6 +24,13 @@ struct CollectionStatistics {
   ExactSum return_sum;                 // of the episodes that ended
   ExactSum episodes;
   double seconds = 0;
+
+  void count_episodes(const std::vector<double>& returns) {
+    for (const double episode_return : returns) {
+      return_sum.add(episode_return);
+      episodes.add(1);
+    }
+  }
 };
 
 // Steps of one round, in order; `next` gives this rank's batch for each, or false when the round is over.
@@ -27,7 +38,10 @@ class Round {
  public:
   virtual ~Round() = default;
   virtual bool next(ShardedBatch& batch) = 0;
-  virtual std::int64_t steps() const noexcept = 0;  // optimizer steps of the round
+  // What came of the step that was made from the last batch; called after every one of them, skipped ones
+  // too.
+  virtual void feedback(const learner::StepResult&) {}
+  virtual std::int64_t steps() const noexcept = 0;  // optimizer steps of the round; may be none
   virtual const CollectionStatistics& statistics() const noexcept = 0;
 };
 

@@ -64,7 +64,7 @@ void for_each_part(hid_t dataset, std::span<const std::int64_t> shape, std::uint
   for (const Box& box : boxes_of_run(shape, offset, length)) {
     LOCKSTEP_HDF5(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.start.data(), nullptr,
                                       box.count.data(), nullptr));
-    const hsize_t elements = static_cast<hsize_t>(LOCKSTEP_HDF5(H5Sget_select_npoints(file_space.get())));
+    const auto elements = static_cast<hsize_t>(LOCKSTEP_HDF5(H5Sget_select_npoints(file_space.get())));
     const Handle memory_space(LOCKSTEP_HDF5(H5Screate_simple(1, &elements, nullptr)), H5Sclose);
     transfer(memory_space.get(), file_space.get(), done);
     done += elements;

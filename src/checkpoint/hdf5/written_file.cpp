@@ -119,7 +119,7 @@ WrittenFile::WrittenFile(const std::string& path) : file_(path, O_RDWR | O_CREAT
 Handle WrittenFile::access() {
   Handle access = file_access();
   const WrittenFile* self = this;
-  LOCKSTEP_HDF5(H5Pset_driver(access.get(), driver(), &self));
+  LOCKSTEP_HDF5(H5Pset_driver(access.get(), driver(), static_cast<const void*>(&self)));
   return access;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "checkpoint/hdf5/handle.hpp"
-#include "checkpoint/posix_file.hpp"
+#include "lockstep/core/posix_file.hpp"
 
 namespace lockstep::checkpoint::hdf5 {
 

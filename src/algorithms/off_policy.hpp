@@ -1,0 +1,37 @@
+// What DQN, SAC and TD3 have in common: replay, one learner over the loss's groups, a policy that explores
+// while it collects.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lockstep/rollout/off_policy.hpp"
+#include "network_policy.hpp"
+#include "registry.hpp"
+
+namespace lockstep::algorithms {
+
+struct OffPolicyParts {
+  std::unique_ptr<NetworkPolicy> policy;  // its module is what is published
+  std::shared_ptr<torch::nn::Module> model;
+  std::shared_ptr<losses::Loss> loss;
+  std::vector<learner::ParameterGroup> groups;
+  rollout::Exploration explore;
+};
+
+// Collective.
+std::unique_ptr<Algorithm> make_off_policy(const config::Deck& deck, comm::Collectives& collectives,
+                                           OffPolicyParts parts);
+
+// Everything of one module in a group that uses the deck's optimizer.
+learner::ParameterGroup group_of(const std::string& name, torch::nn::Module& module,
+                                 const config::Deck& deck);
+
+enum class Actions : std::uint8_t { discrete, continuous };
+// Adds a line for each thing that is wrong with [replay], or with the environment's actions.
+void check_off_policy(const config::Deck& deck, Actions actions, std::vector<std::string>& problems);
+std::int64_t off_policy_steps_a_round(const config::Deck& deck);
+Holdings off_policy_holdings(const config::Deck& deck, const OffPolicyParts& parts);
+
+}  // namespace lockstep::algorithms
