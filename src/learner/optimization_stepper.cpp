@@ -279,7 +279,8 @@ StepResult OptimizationStepper::State::finish(losses::Loss& loss, const losses::
                     .rows = outputs.rows(static_cast<std::size_t>(own_shards))};
   result.metrics["grad_norm"] = norm;
   for (std::size_t group = 0; group < groups.size(); ++group)
-    if (groups[group].clip_norm)
+    // A group that rested has no gradient; a zero would only pull the mean of a round down.
+    if (groups[group].clip_norm && received[group] > 0)
       result.metrics["grad_norm_" + groups[group].name] = std::sqrt(squares[group].value());
   return result;
 }

@@ -103,7 +103,7 @@ class Failures(ProgramTest):
     def test_a_stop_is_heard_in_rounds_without_steps(self):
         self.deck = self.write("small.toml", OFF_POLICY_DECKS["dqn"])
         process = self.start("run", *self.LONG, "replay.initial_steps=1000000000")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGUSR1)
         text = self.finish(process)
         self.assertEqual(process.returncode, 3, text)
         self.assertEqual(self.metrics("run")[-1]["step"], 0)

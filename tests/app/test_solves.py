@@ -21,7 +21,7 @@ class Solves(ProgramTest):
     def train_deck(self, name, seed):
         run = self.folder / f"{name}-{seed}"
         deck = ROOT / "inputs" / f"{name}.toml"
-        result = self.run_program("train", deck, "--output", run, "--set", f"run.seed={seed}", ranks=2, timeout=300)
+        result = self.run_program("train", deck, "--output", run, "--set", f"run.seed={seed}", ranks=2, timeout=600)
         self.assertEqual(result.code, 0, result.text)
         return run
 

@@ -46,8 +46,8 @@ struct Agreement {
 using RowOutputs = std::map<std::string, at::Tensor>;
 
 struct StepResult {
-  // The loss's, and grad_norm (of all groups, before clipping; grad_norm_<group> where a group is clipped on
-  // its own). Only "skipped" in a skipped step; no grad_norm while a window is open.
+  // The loss's, and grad_norm (of all groups, before clipping; grad_norm_<group> where a group that got
+  // gradients is clipped on its own). Only "skipped" in a skipped step; no grad_norm while a window is open.
   losses::Metrics metrics;
   Agreement agreed;
   bool stepped = false;            // false: skipped, or the window is still open
