@@ -9,7 +9,7 @@ bash jobs/setup.sh --lint
 show_step format bash jobs/format.sh --check
 
 # A build folder of its own: clang-tidy reads neither GCC's precompiled header nor commands that start with ccache.
-run_step configure_lint cmake --preset release -B build/lint -DLOCKSTEP_PRECOMPILED_HEADER=OFF -DCCACHE=OFF \
+run_step configure_lint cmake --preset release -B build/lint -DLOCKSTEP_PRECOMPILED_HEADER=OFF -DLOCKSTEP_UNITY=OFF -DCCACHE=OFF \
   -DLOCKSTEP_TESTS=OFF -DLOCKSTEP_BENCHMARKS=OFF
 tidy=$(command -v run-clang-tidy-19 || command -v run-clang-tidy) || die "no run-clang-tidy; see jobs/packages.debian.txt"
 say "clang-tidy over ${1:-src/}; a few seconds a file"

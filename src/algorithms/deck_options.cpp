@@ -23,11 +23,12 @@ learner::StepperOptions stepper_options(const config::LearnerSection& section) {
 
 learner::LearnerOptions learner_options(const config::Deck& deck) {
   const config::LearnerSection& section = deck.learner;
-  return {
-      .shards = section.shards,
-      .store = {.sharding = learner::sharding_from(section.sharding),
-                .reduction = section.reduction == "fast" ? comm::Reduction::fast : comm::Reduction::exact},
-      .seed = static_cast<std::uint64_t>(deck.run.seed)};
+  return {.shards = section.shards,
+          .store = {.sharding = learner::sharding_from(section.sharding),
+                    .reduction = section.reduction == "fast" ? comm::Reduction::fast : comm::Reduction::exact,
+                    .replicas = section.replicas},
+          .seed = static_cast<std::uint64_t>(deck.run.seed),
+          .hash_every = section.hash_every};
 }
 
 std::vector<learner::ParameterSpec> parameter_specs(const std::vector<learner::ParameterGroup>& groups) {

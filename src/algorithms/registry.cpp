@@ -80,18 +80,21 @@ std::int64_t partial_sums(std::int64_t total, std::int64_t own) {
 Traffic traffic_of(const config::LearnerSection& section, std::int64_t bytes, std::int64_t moments,
                    std::int64_t ranks) {
   const std::int64_t shards = section.shards / ranks, leaves = shards * section.accumulation;
-  const std::int64_t share = bytes * (ranks - 1) / ranks;
+  const std::int64_t group = ranks / section.replicas;
+  // Inside a group, and a slice's sum across the groups.
+  const std::int64_t share = bytes * (group - 1) / group;
+  const std::int64_t across = 2 * bytes / group * (section.replicas - 1) / section.replicas;
   if (section.sharding == "parameters") {
-    const std::int64_t slices = (1 + partial_sums(shards, shards) + moments) * bytes / ranks;
+    const std::int64_t slices = (1 + partial_sums(shards, shards) + moments) * bytes / group;
     const std::int64_t partials =
         section.accumulation > 1 ? partial_sums(section.accumulation, section.accumulation) * bytes : 0;
     // Whole weights are lent to the source while it collects. Two gathers a leaf, a reduction a shard.
-    return {.held = slices + bytes + partials, .sent = (2 * leaves + shards) * share};
+    return {.held = slices + bytes + partials, .sent = (2 * leaves + shards) * share + across};
   }
   const std::int64_t total = section.reduction == "exact" ? section.shards * section.accumulation : leaves;
-  const std::int64_t state = moments * bytes / (section.sharding == "optimizer" ? ranks : 1);
+  const std::int64_t state = moments * bytes / (section.sharding == "optimizer" ? group : 1);
   // Reduce-scatter of gradients, then all-gather of parameters (or of gradients).
-  return {.held = bytes + partial_sums(total, leaves) * bytes + state, .sent = 2 * share};
+  return {.held = bytes + partial_sums(total, leaves) * bytes + state, .sent = 2 * share + across};
 }
 
 }  // namespace

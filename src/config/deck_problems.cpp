@@ -13,15 +13,25 @@ namespace {
 using Count = std::int64_t;
 using Counts = std::vector<Count>;
 
+bool splits(Count total, Count parts) {
+  return tree_splits(static_cast<std::size_t>(total), static_cast<std::size_t>(parts));
+}
+
+// Whether every sum over ranks is a subtree. Sharded parameters deal a group's shards out in turn: there a
+// turn has to be one, elsewhere what a rank owns.
+bool reduces_exactly(const LearnerSection& learner, Count ranks) {
+  if (!splits(learner.shards, learner.replicas)) return false;
+  if (learner.sharding == "parameters")
+    return splits(learner.shards / learner.replicas, learner.shards / ranks);
+  return splits(learner.shards, ranks);
+}
+
 Counts rank_counts(const LearnerSection& learner) {
   Counts counts = divisors(learner.shards);
-  if (learner.reduction == "exact") {
-    std::erase_if(counts, [&](Count ranks) {
-      // Sharded parameters deal shards out in turn: what must be a subtree is a turn, not what a rank owns.
-      const Count parts = learner.sharding == "parameters" ? learner.shards / ranks : ranks;
-      return !tree_splits(static_cast<std::size_t>(learner.shards), static_cast<std::size_t>(parts));
-    });
-  }
+  std::erase_if(counts, [&](Count ranks) {
+    return ranks % learner.replicas != 0 ||
+           (learner.reduction == "exact" && !reduces_exactly(learner, ranks));
+  });
   return counts;
 }
 
@@ -49,6 +59,13 @@ class DeckChecker {
     if (ranks_ < 1) return problem("ranks = {}: a run has at least one rank", ranks_);
     const Counts legal = rank_counts(learner);
     if (std::binary_search(legal.begin(), legal.end(), ranks_)) return;
+    if (legal.empty() || ranks_ % learner.replicas != 0)
+      return problem(
+          "learner.replicas = {} with learner.shards = {} on {} ranks: replicas divide the ranks, and with "
+          "exact "
+          "reduction shards / replicas is a power of two; rank counts that fit: {}",
+          learner.replicas, learner.shards, ranks_,
+          legal.empty() ? "none" : fmt::format("{}", fmt::join(legal, ", ")));
     if (learner.shards % ranks_ != 0) {
       return problem(
           "learner.shards = {} on {} ranks: shards must be a multiple of the ranks; nearest rank counts that "

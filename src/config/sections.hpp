@@ -63,6 +63,10 @@ void LearnerSection::visit(Visitor& v) {
           "What is cut over the ranks: nothing; gradients and optimizer state (\"optimizer\"); the "
           "parameters too "
           "(\"parameters\"), each unit of which is gathered while it is used.");
+  v.field("replicas", replicas, IntegerRange{1, max_count},
+          "Groups of ranks that each hold everything, sharded inside; gradients are summed across them. "
+          "Divides the "
+          "ranks.");
   v.field("precision", precision, Choices{{"float32", "bfloat16", "float16"}},
           "What autocast computes a leaf's forward in. Parameters and steps stay in float32; float16 scales "
           "the loss. "
@@ -78,6 +82,11 @@ void LearnerSection::visit(Visitor& v) {
   v.field(
       "max_skips", max_skips, IntegerRange{0, max_counter},
       "Steps in a row that may be skipped for a loss or gradient that is not finite before the run stops.");
+  v.field("hash_every", hash_every, IntegerRange{0, max_counter},
+          "Steps after which each rank hashes its parameters and optimizer state; before the next step the "
+          "hashes are compared, with the rank's own and among the ranks, and a flipped bit ends the run and "
+          "names "
+          "the rank. 0 is never.");
 }
 
 template <class Visitor>

@@ -24,10 +24,15 @@ Sharding sharding_from(const std::string& name) {
 }
 
 struct FlatStore::State {
-  State(comm::Collectives& group, const StoreOptions& chosen, const LeafCounts& counts)
-      : collectives(group), options(chosen), leaves(counts), tree(counts.total, counts.own) {}
+  State(RankGrid& ranks, const StoreOptions& chosen, const LeafCounts& counts)
+      : grid(ranks),
+        collectives(ranks.group()),
+        options(chosen),
+        leaves(counts),
+        tree(counts.total, counts.own) {}
 
-  comm::Collectives& collectives;
+  RankGrid& grid;
+  comm::Collectives& collectives;  // of this rank's group
   StoreOptions options;
   LeafCounts leaves;
   LeafTree tree;                      // of leaves by shard
@@ -53,6 +58,21 @@ struct FlatStore::State {
   void place_gradients(std::size_t slots);
   const LeafTree& tree_for(LeafOrder order);
   void find_parts();
+  // `body` for each bucket of a flat tensor, where it begins; nothing where there is one rank.
+  template <class Body>
+  void each_bucket(std::size_t index, const at::Tensor& flat, Body&& body) {
+    if (collectives.size() == 1) return;
+    const FlatBuffer& buffer = plan.buffers[index];
+    auto* data = static_cast<std::byte*>(flat.data_ptr());
+    for (const Bucket& bucket : buffer.buckets)
+      body(data + bucket.begin * size_of(buffer.dtype), bucket, buffer.dtype);
+  }
+  void gather(const std::vector<at::Tensor>& flats) {
+    for (std::size_t b = 0; b < flats.size(); ++b)
+      each_bucket(b, flats[b], [&](std::byte* data, const Bucket& bucket, Dtype dtype) {
+        collectives.all_gather(data, bucket.cuts, dtype).wait();
+      });
+  }
   std::vector<OwnedPart> parts_of_rank() const;
   OwnedPart part(std::size_t buffer, std::size_t begin, std::size_t end) const;
 };
@@ -83,11 +103,8 @@ void FlatStore::State::place_parameters(const std::vector<ParameterGroup>& group
       tensor.set_data(view);
     }
     // Every rank computed the same values if its libraries and processor are the same; rank 0's hold if not.
-    collectives
-        .broadcast({static_cast<std::byte*>(flat_parameters.back().data_ptr()),
-                    buffer.elements * size_of(buffer.dtype)},
-                   0)
-        .wait();
+    grid.spread({static_cast<std::byte*>(flat_parameters.back().data_ptr()),
+                 buffer.elements * size_of(buffer.dtype)});
   }
 }
 
@@ -147,12 +164,12 @@ void FlatStore::State::find_parts() {
     if (plan.buffers[b].elements > 0) owned.push_back(part(b, 0, plan.buffers[b].elements));
 }
 
-FlatStore::FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
-                     const StoreOptions& options, const LeafCounts& leaves)
-    : state_(std::make_unique<State>(collectives, options, leaves)) {
+FlatStore::FlatStore(const std::vector<ParameterGroup>& groups, RankGrid& grid, const StoreOptions& options,
+                     const LeafCounts& leaves)
+    : state_(std::make_unique<State>(grid, options, leaves)) {
   State& s = *state_;
   s.specs = specs_of(groups);
-  s.plan = make_plan(s.specs, static_cast<std::size_t>(collectives.size()), options.bucket_bytes);
+  s.plan = make_plan(s.specs, static_cast<std::size_t>(s.collectives.size()), options.bucket_bytes);
   s.place_parameters(groups);
   s.place_gradients(s.tree.slots());
   s.find_parts();
@@ -169,7 +186,7 @@ FlatStore::~FlatStore() {
 }
 
 comm::Collectives& FlatStore::collectives() noexcept {
-  return state_->collectives;
+  return state_->grid.all();
 }
 const ShardingPlan& FlatStore::plan() const noexcept {
   return state_->plan;
@@ -237,24 +254,19 @@ void FlatStore::abandon_leaf() noexcept {
 
 void FlatStore::reduce() {
   State& s = *state_;
-  if (s.collectives.size() == 1) return;
-  for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) {
-    const FlatBuffer& buffer = s.plan.buffers[b];
-    auto* data = static_cast<std::byte*>(s.flat_gradients[0][b].data_ptr());
-    for (const Bucket& bucket : buffer.buckets)
-      s.collectives
-          .reduce_scatter(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype,
-                          s.options.reduction)
-          .wait();
-    if (s.options.sharding == Sharding::none)
-      for (const Bucket& bucket : buffer.buckets)
-        s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype)
-            .wait();
-  }
+  for (std::size_t b = 0; b < s.plan.buffers.size(); ++b)
+    s.each_bucket(b, s.flat_gradients[0][b], [&](std::byte* data, const Bucket& bucket, Dtype dtype) {
+      s.collectives.reduce_scatter(data, bucket.cuts, dtype, s.options.reduction).wait();
+    });
+  for (const OwnedPart& part : s.share)
+    s.grid.sum_over_replicas(part.gradients.data_ptr(), part.end - part.begin,
+                             s.plan.buffers[part.buffer].dtype);
+  if (s.options.sharding == Sharding::none) s.gather(s.flat_gradients[0]);
 }
 
 ExactSum FlatStore::squared_norm(std::size_t group) const {
   ExactSum sum;
+  if (state_->grid.replica() > 0) return sum;  // every group has the same gradients: one speaks
   for (std::size_t i = 0; i < state_->share.size(); ++i) {
     const OwnedPart& part = state_->share[i];
     if (state_->plan.buffers[part.buffer].group != group) continue;
@@ -280,14 +292,7 @@ void FlatStore::scale(std::size_t group, double factor) {
 }
 
 void FlatStore::refresh() {
-  State& s = *state_;
-  if (s.options.sharding == Sharding::none || s.collectives.size() == 1) return;
-  for (std::size_t b = 0; b < s.plan.buffers.size(); ++b) {
-    const FlatBuffer& buffer = s.plan.buffers[b];
-    auto* data = static_cast<std::byte*>(s.flat_parameters[b].data_ptr());
-    for (const Bucket& bucket : buffer.buckets)
-      s.collectives.all_gather(data + bucket.begin * size_of(buffer.dtype), bucket.cuts, buffer.dtype).wait();
-  }
+  if (state_->options.sharding == Sharding::optimizer) state_->gather(state_->flat_parameters);
 }
 
 }  // namespace lockstep::learner

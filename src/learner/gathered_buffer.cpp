@@ -27,10 +27,9 @@ at::Tensor over(std::byte* data, std::size_t elements, Dtype dtype) {
 }  // namespace
 
 GatheredBuffer::GatheredBuffer(const FlatBuffer& layout, const std::vector<ParameterSpec>& specs,
-                               const std::vector<at::Tensor>& tensors, comm::Collectives& collectives,
-                               UnitMemory& memory)
-    : layout_(layout), collectives_(collectives), memory_(memory) {
-  const auto rank = static_cast<std::size_t>(collectives.rank());
+                               const std::vector<at::Tensor>& tensors, RankGrid& grid, UnitMemory& memory)
+    : layout_(layout), collectives_(grid.group()), memory_(memory) {
+  const auto rank = static_cast<std::size_t>(collectives_.rank());
   if (!layout.buckets.empty()) {  // a buffer of empty parameters has none
     begin_ = layout.buckets.front().cuts[rank];
     end_ = layout.buckets.front().cuts[rank + 1];
@@ -48,7 +47,7 @@ GatheredBuffer::GatheredBuffer(const FlatBuffer& layout, const std::vector<Param
     tensor.set_data(view);
   }
   // Every rank computed the same values if its libraries and processor are the same; rank 0's hold if not.
-  collectives_.broadcast({memory_.data(place), layout.elements * width}, 0).wait();
+  grid.spread({memory_.data(place), layout.elements * width});
   memory_.used(place);
   std::memcpy(slice_.data_ptr(), memory_.data(place) + begin_ * width, (end_ - begin_) * width);
   set_memory(nullptr);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lockstep/comm/collectives.hpp"
+#include "lockstep/learner/rank_grid.hpp"
 #include "lockstep/learner/sharding_plan.hpp"
 #include "unit_memory.hpp"
 
@@ -19,7 +20,7 @@ class GatheredBuffer {
   // Collective. Takes over the tensors (by parameter index) that the layout places: rank 0's values hold, and
   // the tensors become views whose storage is there only while the buffer is open.
   GatheredBuffer(const FlatBuffer& layout, const std::vector<ParameterSpec>& specs,
-                 const std::vector<at::Tensor>& tensors, comm::Collectives& collectives, UnitMemory& memory);
+                 const std::vector<at::Tensor>& tensors, RankGrid& grid, UnitMemory& memory);
 
   const FlatBuffer& layout() const noexcept { return layout_; }
   std::size_t begin() const noexcept { return begin_; }  // this rank's slice of the buffer

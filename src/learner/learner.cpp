@@ -5,16 +5,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "lockstep/core/error.hpp"
 #include "lockstep/core/random.hpp"
 #include "lockstep/core/reduction_tree.hpp"
 #include "lockstep/data/tensor_dtype.hpp"
+#include "state_guard.hpp"
 #include "unit_store.hpp"
 
 namespace lockstep::learner {
 namespace {
+
+bool splits(std::int64_t total, std::int64_t parts) {
+  return tree_splits(static_cast<std::size_t>(total), static_cast<std::size_t>(parts));
+}
+
+void check_replicas(std::int64_t replicas, const comm::Collectives& collectives) {
+  if (replicas < 1 || collectives.size() % replicas != 0)
+    throw ContractError(
+        fmt::format("{} replicas cannot share {} ranks evenly; replicas must divide the ranks", replicas,
+                    collectives.size()));
+}
 
 void check_shards(std::int64_t shards, const comm::Collectives& collectives, const StoreOptions& options) {
   const std::int64_t ranks = collectives.size();
@@ -22,16 +35,22 @@ void check_shards(std::int64_t shards, const comm::Collectives& collectives, con
     throw ContractError(fmt::format(
         "{} shards cannot be shared evenly by {} ranks; shards must be a multiple of ranks", shards, ranks));
   if (options.reduction != comm::Reduction::exact) return;
-  // Neighbouring shards are on different ranks where parameters are sharded: each sum over ranks must be a
-  // subtree.
+  if (!splits(shards, options.replicas))
+    throw ContractError(
+        fmt::format("exact reduction needs shards / replicas to be a power of two, or one replica; {} / {} "
+                    "is not; use other "
+                    "replicas, or reduction 'fast'",
+                    shards, options.replicas));
+  // Neighbouring shards are on different ranks where parameters are sharded: each sum over a group's ranks
+  // must be a subtree.
   const bool cyclic = options.sharding == Sharding::parameters;
-  if (cyclic && !tree_splits(static_cast<std::size_t>(shards), static_cast<std::size_t>(shards / ranks)))
+  if (cyclic && !splits(shards / options.replicas, shards / ranks))
     throw ContractError(fmt::format(
         "exact reduction with sharded parameters needs ranks that are a power of two dividing the "
         "shards evenly, or as many shards as ranks; {} shards on {} ranks are neither; use other "
         "ranks, or reduction 'fast'",
         shards, ranks));
-  if (!cyclic && !tree_splits(static_cast<std::size_t>(shards), static_cast<std::size_t>(ranks)))
+  if (!cyclic && !splits(shards, ranks))
     throw ContractError(
         fmt::format("exact reduction needs shards / ranks to be a power of two, or one rank; {} / {} is not; "
                     "use other ranks, or reduction 'fast'",
@@ -89,31 +108,45 @@ struct Learner::State {
   std::shared_ptr<OptimizationStepper> stepper;
   comm::Collectives& collectives;
   LearnerOptions options;
-  std::unique_ptr<Store> store;
+  std::optional<RankGrid> grid{};
+  std::unique_ptr<Store> store{};
+  std::optional<StateGuard> guard{};
   std::int64_t noise_calls = 0;  // updates and accumulations so far: where the noise's draws begin
 
   std::int64_t own_shards() const { return options.shards / collectives.size(); }
+  // Each group owns neighbouring shards, and deals them out in turn where parameters are sharded.
   std::int64_t first_shard() const {
-    return cyclic() ? collectives.rank() : own_shards() * collectives.rank();
+    if (!cyclic()) return own_shards() * collectives.rank();
+    return own_shards() * (collectives.rank() - place()) + place();
   }
-  std::int64_t shard_stride() const { return cyclic() ? collectives.size() : 1; }
+  std::int64_t shard_stride() const { return cyclic() ? group_size() : 1; }
+  std::int64_t group_size() const { return collectives.size() / options.store.replicas; }
+  std::int64_t place() const { return collectives.rank() % group_size(); }  // in the group
   bool cyclic() const { return options.store.sharding == Sharding::parameters; }
-  std::unique_ptr<Store> make_store() const;
+  std::unique_ptr<Store> make_store();
+  StepResult update(const ShardedBatch& batch, Votes votes);
   void add_tensors(StateView& view, const std::string& prefix, const std::vector<NamedTensor>& tensors) const;
   ShardedBatch with_noise(const ShardedBatch& batch) const;
   std::vector<NamedTensor> loss_owned() const;
 };
 
-std::unique_ptr<Store> Learner::State::make_store() const {
+StepResult Learner::State::update(const ShardedBatch& batch, Votes votes) {
+  if (loss->noise().empty()) return stepper->update(*loss, batch, votes);
+  const ShardedBatch filled = with_noise(batch);
+  ++noise_calls;
+  return stepper->update(*loss, filled, votes);
+}
+
+std::unique_ptr<Store> Learner::State::make_store() {
   const auto k = static_cast<std::size_t>(stepper->options().accumulation);
   const auto shards = static_cast<std::size_t>(own_shards());
   if (options.store.sharding == Sharding::parameters)
-    return std::make_unique<UnitStore>(stepper->groups(), loss->module(), collectives,
-                                       options.store.reduction, shards, k);
+    return std::make_unique<UnitStore>(stepper->groups(), loss->module(), *grid, options.store.reduction,
+                                       shards, k);
   // Under `fast` no tree spans the ranks; each rank then combines its own leaves as if they were all.
   const bool exact = options.store.reduction == comm::Reduction::exact;
   const std::size_t total = exact ? static_cast<std::size_t>(options.shards) * k : shards * k;
-  return std::make_unique<FlatStore>(stepper->groups(), collectives, options.store,
+  return std::make_unique<FlatStore>(stepper->groups(), *grid, options.store,
                                      LeafCounts{.total = total, .own = shards * k, .per_shard = k});
 }
 
@@ -152,26 +185,32 @@ std::vector<NamedTensor> Learner::State::loss_owned() const {
 Learner::Learner(std::shared_ptr<torch::nn::Module> model, std::shared_ptr<losses::Loss> loss,
                  std::shared_ptr<OptimizationStepper> stepper, comm::Collectives& collectives,
                  const LearnerOptions& options)
-    : state_(
-          new State{std::move(model), std::move(loss), std::move(stepper), collectives, options, nullptr}) {
+    : state_(new State{std::move(model), std::move(loss), std::move(stepper), collectives, options}) {
+  check_replicas(options.store.replicas, collectives);
   check_shards(options.shards, collectives, options.store);
   refuse_running_statistics(*state_->model);
   refuse_running_statistics(state_->loss->module());
   equalize_untrained(all_tensors(*state_->model), collectives);
   equalize_untrained(state_->loss_owned(), collectives);
+  state_->grid.emplace(collectives, options.store.replicas);
   state_->store = state_->make_store();
+  state_->guard.emplace(collectives, !state_->cyclic());
   state_->stepper->attach(*state_->store, static_cast<std::size_t>(own_shards()), *state_->loss);
 }
 
 Learner::~Learner() = default;
 
 StepResult Learner::update(const ShardedBatch& batch, Votes votes) {
-  const ShardedBatch filled = state_->with_noise(batch);
-  ++state_->noise_calls;
-  return state_->stepper->update(*state_->loss, filled, votes);
+  if (state_->options.hash_every == 0) return state_->update(batch, votes);
+  state_->guard->verify(state());
+  const StepResult result = state_->update(batch, votes);
+  if (result.stepped && state_->stepper->steps() % state_->options.hash_every == 0)
+    state_->guard->remember(state());
+  return result;
 }
 
 StepResult Learner::accumulate(const ShardedBatch& micro_batch, Votes votes) {
+  state_->guard->forget();
   const ShardedBatch filled = state_->with_noise(micro_batch);
   ++state_->noise_calls;
   return state_->stepper->accumulate(*state_->loss, filled, votes);
@@ -217,6 +256,7 @@ void Learner::load_checkpoint(const StateMap& checkpoint) {
       for (const Extent& extent : entry.extents)
         std::memset(extent.data, 0, extent.length * size_of(entry.dtype));
   scatter_state(state_->collectives, checkpoint, live);
+  state_->guard->forget();
 }
 
 Capabilities Learner::capabilities() const noexcept {

@@ -14,9 +14,8 @@ class UnitStore : public Store {
   // Collective. `module` holds all that is used in forward; its nn::Unit modules are the units. `shards` is
   // how many this rank owns: shard rank, rank + ranks, rank + 2 ranks, ... of the batch (cyclic), so that a
   // reduction over ranks sums neighbours.
-  UnitStore(const std::vector<ParameterGroup>& groups, torch::nn::Module& module,
-            comm::Collectives& collectives, comm::Reduction reduction, std::size_t shards,
-            std::size_t leaves_a_shard);
+  UnitStore(const std::vector<ParameterGroup>& groups, torch::nn::Module& module, RankGrid& grid,
+            comm::Reduction reduction, std::size_t shards, std::size_t leaves_a_shard);
   ~UnitStore() override;
   UnitStore(const UnitStore&) = delete;
   UnitStore& operator=(const UnitStore&) = delete;
@@ -34,7 +33,7 @@ class UnitStore : public Store {
   void abandon_leaf() noexcept override;
   bool received(std::size_t group) const noexcept override;
 
-  void reduce() override {}  // done leaf by leaf
+  void reduce() override;  // over groups; inside one it was done leaf by leaf
   ExactSum squared_norm(std::size_t group) const override;
   std::size_t first_non_finite() const override;
   void scale(std::size_t group, double factor) override;

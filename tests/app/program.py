@@ -114,17 +114,17 @@ class ProgramTest(unittest.TestCase):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    def command(self, *arguments, ranks=1):
+    def command(self, *arguments, ranks=1, program=EXECUTABLE):
         launcher = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
-        return [*launcher, EXECUTABLE, *map(str, arguments)]
+        return [*launcher, str(program), *map(str, arguments)]
 
-    def run_program(self, *arguments, ranks=1, fault=None, timeout=90, environment=None):
+    def run_program(self, *arguments, ranks=1, fault=None, timeout=90, environment=None, program=EXECUTABLE):
         variables = dict(os.environ if environment is None else environment)
         if fault:
             variables["LOCKSTEP_FAULT"] = fault
         return Result(
             subprocess.run(
-                self.command(*arguments, ranks=ranks),
+                self.command(*arguments, ranks=ranks, program=program),
                 cwd=self.folder,
                 env=variables,
                 stdin=subprocess.DEVNULL,

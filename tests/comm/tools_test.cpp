@@ -62,7 +62,9 @@ TEST_P(ToolsTest, AgreedThrowsOnAllTheLowestRanksMessageAndPlace) {
           std::string(error.what()),
           first == 0 ? "key of rank 0" : fmt::format("rank {} at {}: key of rank {}", first, place, first));
       EXPECT_TRUE(error.together());
-      if (rank() == first) EXPECT_EQ(error.place(), place);
+      if (rank() == first) {
+        EXPECT_EQ(error.place(), place);
+      }
     }
   }
 }

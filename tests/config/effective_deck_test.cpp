@@ -26,11 +26,13 @@ deadline_s = 600.0
 [learner]
 shards = 4
 sharding = "optimizer"
+replicas = 1
 precision = "float32"
 reduction = "exact"
 accumulation = 1
 clip_norm = 1.0
 max_skips = 10
+hash_every = 0
 
 [optimizer]
 name = "adamw"
@@ -134,6 +136,8 @@ Deck unlike_defaults() {
                     "learner.accumulation=2",
                     "learner.clip_norm=0.30000000000000004",
                     "learner.max_skips=0",
+                    "learner.replicas=2",
+                    "learner.hash_every=3",
                     "optimizer.name=sgd",
                     "optimizer.learning_rate=1.2345678901234567e-37",
                     "optimizer.schedule=linear",

@@ -47,10 +47,11 @@ TEST(Override, TheLastOfTwoWinsAndIsTold) {
 }
 
 TEST(Override, UnknownKeysNameTheLegalOnesAndTheNearest) {
-  EXPECT_EQ(parse_refusal(plain, {"learner.shard=4"}),
-            "--set learner.shard=4: learner.shard is no key of the deck; the keys of [learner] are shards, "
-            "sharding, "
-            "precision, reduction, accumulation, clip_norm, max_skips; did you mean shards?");
+  EXPECT_EQ(
+      parse_refusal(plain, {"learner.shard=4"}),
+      "--set learner.shard=4: learner.shard is no key of the deck; the keys of [learner] are shards, "
+      "sharding, "
+      "replicas, precision, reduction, accumulation, clip_norm, max_skips, hash_every; did you mean shards?");
   const std::string sections =
       "the sections are run, runtime, learner, optimizer, algorithm, network, environment, evaluation, "
       "checkpoint";

@@ -46,10 +46,10 @@ TEST(ParseDeck, AnIntegerIsTakenForAFloatAndNotTheOtherWay) {
 }
 
 TEST(ParseDeck, UnknownKeysNameTheLegalOnesAndTheNearest) {
-  EXPECT_EQ(
-      parse_refusal(plain + "\n[learner]\nshard = 4\n"),
-      "d.toml:7: learner.shard is no key of the deck; the keys of [learner] are shards, sharding, precision, "
-      "reduction, accumulation, clip_norm, max_skips; did you mean shards?");
+  EXPECT_EQ(parse_refusal(plain + "\n[learner]\nshard = 4\n"),
+            "d.toml:7: learner.shard is no key of the deck; the keys of [learner] are shards, sharding, "
+            "replicas, precision, "
+            "reduction, accumulation, clip_norm, max_skips, hash_every; did you mean shards?");
   EXPECT_EQ(parse_refusal(plain + "nmae = \"x\"\n"),
             "d.toml:5: environment.nmae is no key of the deck; the keys of [environment] are name, count; "
             "did you mean "

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -219,6 +220,59 @@ TEST_P(Fault, ACheckpointThatDoesNotFitIsRefusedBeforeAnythingIsTouched) {
                   HasSubstr("model/gain is float32 [2], wanted float32 []"))));
   const StateMap after = run.learner->checkpoint();
   if (root()) expect_same(before, after);
+}
+
+// N1: a gradient that is not finite on one rank, though its loss is: all skip, nothing was touched.
+TEST_P(Fault, N1ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
+  Trainee run(*all_, {GetParam()});
+  run.update(0, 1);
+  const StateMap before = run.learner->checkpoint();
+  run.loss->poisons_gain = last();
+  EXPECT_FALSE(run.learner->update(run.batch(1)).stepped);
+  run.loss->poisons_gain = false;
+  const StateMap after = run.learner->checkpoint();
+  for (const auto& [name, tensor] : before) {
+    const bool counter = name.starts_with("training/counters/");
+    EXPECT_TRUE(counter || at::equal(tensor, after.at(name))) << name;
+  }
+  run.update(2, 4);
+  EXPECT_EQ(run.stepper->steps(), 3);
+}
+
+// N2: at every step; the run stops and names the parameter.
+TEST_P(Fault, N2NonFiniteGradientsAtEveryStepStopTheRun) {
+  Trainee run(*all_, {GetParam()});
+  run.loss->poisons_gain = last();
+  for (std::int64_t step = 0; step < 10; ++step) EXPECT_FALSE(run.learner->update(run.batch(step)).stepped);
+  EXPECT_THAT(
+      [&] { run.learner->update(run.batch(10)); },
+      testing::ThrowsMessage<NumericError>(testing::AllOf(
+          HasSubstr("11 steps in a row"), HasSubstr("first parameter with a non-finite gradient: gain"))));
+}
+
+// One bit flipped in a rank's memory between two steps is found before the next, and the rank named on all.
+TEST_P(Fault, D1AFlippedBitAtRestIsFoundAndItsRankNamed) {
+  Trainee run(*all_, {.sharding = GetParam(), .hash_every = 1});
+  run.update(0, 2);
+  const int culprit = world_.size() - 1;
+  if (world_.rank() == culprit) {
+    const StateView state = run.learner->state();
+    const auto held = std::ranges::find_if(state.entries, [](const StateEntry& entry) {
+      return entry.name.starts_with("model/") && !entry.extents.empty();
+    });
+    held->extents.front().data[1] ^= std::byte{4};
+  }
+  EXPECT_THAT([&] { run.update(2, 3); }, testing::ThrowsMessage<NumericError>(
+                                             HasSubstr("of rank " + std::to_string(culprit) + " changed")));
+}
+
+TEST_P(Fault, D1HashesChangeNothing) {
+  Trainee hashed(*all_, {.sharding = GetParam(), .hash_every = 2}), plain(*all_, {.sharding = GetParam()});
+  hashed.update(0, 5);
+  plain.update(0, 5);
+  const StateMap a = hashed.learner->checkpoint(), b = plain.learner->checkpoint();
+  if (root()) expect_same(a, b);
+  EXPECT_EQ(hashed.metrics, plain.metrics);
 }
 
 INSTANTIATE_TEST_SUITE_P(Under, Fault,

@@ -86,7 +86,10 @@ struct RichLoss : losses::Loss {
     const at::Tensor error = state->net->forward(x) - goal;
     at::Tensor cooling = at::zeros({});
     if (temperature_due) cooling = (state->temperature.exp() * error.detach().abs().sum()).sum() / rows;
-    return {{"loss_main", error.square().sum() / rows},
+    // A finite loss whose gradient is not: the root of a zero.
+    at::Tensor poison = at::zeros({});
+    if (poisons_gain) poison = (state->net->gain - state->net->gain.detach()).abs().sqrt();
+    return {{"loss_main", error.square().sum() / rows + poison},
             {"loss_temperature", cooling},
             {"row_error", error.detach().squeeze(1)}};
   }
@@ -103,7 +106,7 @@ struct RichLoss : losses::Loss {
   }
   std::shared_ptr<RichState> state;
   bool temperature_due = true;
-  bool trains_target = false, fails = false;  // for tests of what goes wrong
+  bool trains_target = false, fails = false, poisons_gain = false;  // for tests of what goes wrong
 };
 
 }  // namespace lockstep::test

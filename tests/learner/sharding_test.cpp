@@ -48,6 +48,18 @@ TEST_P(ShardingTest, AccumulatedMicroBatchesGiveTheBitsOfOneRank) {
   }
 }
 
+// Shards inside a group, sums across groups: the same tree, so the same bits.
+TEST_P(ShardingTest, ReplicasGiveTheBitsOfOneRank) {
+  for (std::int64_t replicas = 1; replicas <= all_->size(); replicas *= 2) {
+    Trainee run(*all_, {.sharding = GetParam(), .accumulation = 2, .replicas = replicas});
+    Trainee one(*alone_, {.sharding = Sharding::none, .accumulation = 2});
+    run.update(0, 4);
+    one.update(0, 4);
+    expect_equal_runs(run, one);
+  }
+  EXPECT_THROW(Trainee(*all_, {.sharding = GetParam(), .replicas = 3}), ContractError);
+}
+
 // One rank with sharded parameters goes through the same gathers and gates.
 TEST_P(ShardingTest, OneRankGivesTheBitsOfNoSharding) {
   Trainee run(*alone_, {GetParam(), 2}), one(*alone_, {Sharding::none, 2});

@@ -15,6 +15,8 @@ struct Setup {
   Sharding sharding = Sharding::none;
   std::int64_t accumulation = 1;
   std::int64_t shards = 8;
+  std::int64_t hash_every = 0;
+  std::int64_t replicas = 1;
 };
 
 struct Trainee {
@@ -40,7 +42,10 @@ struct Trainee {
         learner::StepperOptions{.accumulation = setup.accumulation, .clip_norm = 0.5});
     learner = std::make_unique<learner::Learner>(
         net, loss, stepper, collectives,
-        learner::LearnerOptions{.shards = setup.shards, .store = {.sharding = setup.sharding}, .seed = 5});
+        learner::LearnerOptions{.shards = setup.shards,
+                                .store = {.sharding = setup.sharding, .replicas = setup.replicas},
+                                .seed = 5,
+                                .hash_every = setup.hash_every});
   }
 
   std::int64_t shard(std::int64_t own) const {

@@ -34,11 +34,13 @@ struct RuntimeSection {
 struct LearnerSection {
   std::int64_t shards = 4;
   std::string sharding = "optimizer";  // "none" | "optimizer" | "parameters"
-  std::string precision = "float32";   // "float32" | "bfloat16" | "float16"
-  std::string reduction = "exact";     // "exact" | "fast"
-  std::int64_t accumulation = 1;       // leaves a shard, a power of two
-  double clip_norm = 1.0;              // 0: no clipping
+  std::int64_t replicas = 1;
+  std::string precision = "float32";  // "float32" | "bfloat16" | "float16"
+  std::string reduction = "exact";    // "exact" | "fast"
+  std::int64_t accumulation = 1;      // leaves a shard, a power of two
+  double clip_norm = 1.0;             // 0: no clipping
   std::int64_t max_skips = 10;
+  std::int64_t hash_every = 0;  // real steps; 0: never
   template <class Visitor>
   void visit(Visitor& v);
 };

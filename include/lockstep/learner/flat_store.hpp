@@ -10,6 +10,7 @@
 
 #include "lockstep/comm/collectives.hpp"
 #include "lockstep/learner/parameter_group.hpp"
+#include "lockstep/learner/rank_grid.hpp"
 #include "lockstep/learner/store.hpp"
 
 namespace lockstep::learner {
@@ -21,6 +22,7 @@ struct StoreOptions {
   Sharding sharding = Sharding::optimizer;
   comm::Reduction reduction = comm::Reduction::exact;
   std::size_t bucket_bytes = 25u << 20;
+  std::int64_t replicas = 1;  // groups of ranks: sharded inside, summed across
 };
 
 // The leaves that this rank combines by the tree: `own` of `total`, `per_shard` of each shard.
@@ -32,8 +34,8 @@ class FlatStore : public Store {
  public:
   // Collective. Moves the parameters' values into flat buffers and makes the tensors views of them. The
   // groups must be the same on every rank.
-  FlatStore(const std::vector<ParameterGroup>& groups, comm::Collectives& collectives,
-            const StoreOptions& options, const LeafCounts& leaves);
+  FlatStore(const std::vector<ParameterGroup>& groups, RankGrid& grid, const StoreOptions& options,
+            const LeafCounts& leaves);
   ~FlatStore() override;
   FlatStore(const FlatStore&) = delete;
   FlatStore& operator=(const FlatStore&) = delete;

@@ -19,6 +19,8 @@ struct LearnerOptions {
   std::int64_t shards = 1;  // of the global batch; a multiple of the ranks
   StoreOptions store{};
   std::uint64_t seed = 0;  // of the noise that a loss asks for
+  // Real steps after which the state is hashed, to be compared before the next; 0: never.
+  std::int64_t hash_every = 0;
 };
 
 struct Capabilities {
@@ -42,6 +44,7 @@ class Learner {
 
   // Collective. One optimizer step. `batch` has one Batch for each shard this rank owns, ascending. Noise
   // that the loss needs and a Batch lacks is drawn from (seed; noise, shard).
+  // NumericError naming the ranks where hash_every finds a flipped bit.
   StepResult update(const ShardedBatch& batch, Votes votes = {});
   // Collective. For callers who cannot hold the batch: one micro-batch of every shard; the call that
   // completes the stepper's `accumulation` of them steps. A call that throws drops the window.
