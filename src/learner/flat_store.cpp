@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "flat_tensor.hpp"
@@ -83,7 +82,7 @@ void FlatStore::State::take(std::size_t index, const at::Tensor& gradient) {
   if (step.add)
     into.add_(gradient);
   else if (nn::is_dense(gradient) && gradient.scalar_type() == into.scalar_type())
-    std::memcpy(into.data_ptr(), gradient.const_data_ptr(), into.nbytes());  // small ones are many
+    copy_bytes(into.data_ptr(), gradient.const_data_ptr(), into.nbytes());  // small ones are many
   else
     into.copy_(gradient);
   taken[index] = true;

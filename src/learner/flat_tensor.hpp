@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/function_hook.h>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,11 @@
 #include "lockstep/staging/buffer.hpp"
 
 namespace lockstep::learner {
+
+// memcpy that takes nothing from nowhere: empty parameters and slices have no address.
+inline void copy_bytes(void* into, const void* from, std::size_t bytes) noexcept {
+  if (bytes > 0) std::memcpy(into, from, bytes);
+}
 
 // A flat tensor over a buffer, which it keeps alive.
 at::Tensor flat_tensor(const staging::Buffer& buffer, std::size_t elements, Dtype dtype);

@@ -3,8 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
-#include <cstring>
-
 #include "flat_tensor.hpp"
 #include "lockstep/data/tensor_dtype.hpp"
 
@@ -49,7 +47,7 @@ GatheredBuffer::GatheredBuffer(const FlatBuffer& layout, const std::vector<Param
   // Every rank computed the same values if its libraries and processor are the same; rank 0's hold if not.
   grid.spread({memory_.data(place), layout.elements * width});
   memory_.used(place);
-  std::memcpy(slice_.data_ptr(), memory_.data(place) + begin_ * width, (end_ - begin_) * width);
+  copy_bytes(slice_.data_ptr(), memory_.data(place) + begin_ * width, (end_ - begin_) * width);
   set_memory(nullptr);
   memory_.give_back(place);
 }
@@ -71,7 +69,7 @@ void GatheredBuffer::open() {
   const std::size_t width = size_of(layout_.dtype);
   parameters_at_ = memory_.take();
   std::byte* data = memory_.data(*parameters_at_);
-  std::memcpy(data + begin_ * width, slice_.const_data_ptr(), (end_ - begin_) * width);
+  copy_bytes(data + begin_ * width, slice_.const_data_ptr(), (end_ - begin_) * width);
   if (collectives_.size() > 1 && !layout_.buckets.empty())
     collectives_.all_gather(data, layout_.buckets.front().cuts, layout_.dtype).wait();
   memory_.used(*parameters_at_);
