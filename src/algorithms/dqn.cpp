@@ -70,24 +70,14 @@ OffPolicyParts parts_of(const config::Deck& deck) {
           .explore = explore(dqn, network)};
 }
 
+std::unique_ptr<Policy> untrained_policy(const config::Deck& deck) {
+  return policy_of(deck, make_network(deck));
+}
+
 }  // namespace
 
 Registration dqn() {
-  return {.name = "dqn",
-          .network = "mlp q-network",
-          .make =
-              [](const config::Deck& deck, comm::Collectives& collectives) {
-                return make_off_policy(deck, collectives, parts_of(deck));
-              },
-          .make_policy = [](const config::Deck& deck) -> std::unique_ptr<Policy> {
-            return policy_of(deck, make_network(deck));
-          },
-          .check =
-              [](const config::Deck& deck, std::vector<std::string>& problems) {
-                check_off_policy(deck, Actions::discrete, problems);
-              },
-          .steps_a_round = off_policy_steps_a_round,
-          .holdings = [](const config::Deck& deck) { return off_policy_holdings(deck, parts_of(deck)); }};
+  return off_policy_registration<parts_of, untrained_policy, Actions::discrete>("dqn", "mlp q-network");
 }
 
 }  // namespace lockstep::algorithms

@@ -57,24 +57,15 @@ OffPolicyParts parts_of(const config::Deck& deck) {
           .explore = explore(actor, td3.exploration_noise)};
 }
 
+std::unique_ptr<Policy> untrained_policy(const config::Deck& deck) {
+  return policy_of(deck, make_actor(deck));
+}
+
 }  // namespace
 
 Registration td3() {
-  return {.name = "td3",
-          .network = "mlp deterministic actor, twin q",
-          .make =
-              [](const config::Deck& deck, comm::Collectives& collectives) {
-                return make_off_policy(deck, collectives, parts_of(deck));
-              },
-          .make_policy = [](const config::Deck& deck) -> std::unique_ptr<Policy> {
-            return policy_of(deck, make_actor(deck));
-          },
-          .check =
-              [](const config::Deck& deck, std::vector<std::string>& problems) {
-                check_off_policy(deck, Actions::continuous, problems);
-              },
-          .steps_a_round = off_policy_steps_a_round,
-          .holdings = [](const config::Deck& deck) { return off_policy_holdings(deck, parts_of(deck)); }};
+  return off_policy_registration<parts_of, untrained_policy, Actions::continuous>(
+      "td3", "mlp deterministic actor, twin q");
 }
 
 }  // namespace lockstep::algorithms

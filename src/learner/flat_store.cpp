@@ -11,7 +11,6 @@
 #include "lockstep/core/error.hpp"
 #include "lockstep/learner/leaf_tree.hpp"
 #include "lockstep/nn/dense.hpp"
-#include "square_sum.hpp"
 
 namespace lockstep::learner {
 
@@ -266,15 +265,9 @@ void FlatStore::reduce() {
 ExactSum FlatStore::squared_norm(std::size_t group) const {
   ExactSum sum;
   if (state_->grid.replica() > 0) return sum;  // every group has the same gradients: one speaks
-  for (std::size_t i = 0; i < state_->share.size(); ++i) {
-    const OwnedPart& part = state_->share[i];
-    if (state_->plan.buffers[part.buffer].group != group) continue;
-    const at::Tensor& flat = state_->flat_gradients[0][part.buffer];
-    for (const Block& block : state_->share_blocks[i])
-      sum.add(flat.scalar_type() == at::kFloat
-                  ? square_sum(flat.const_data_ptr<float>() + block.offset, block.elements)
-                  : square_sum(flat.const_data_ptr<double>() + block.offset, block.elements));
-  }
+  for (std::size_t i = 0; i < state_->share.size(); ++i)
+    if (state_->plan.buffers[state_->share[i].buffer].group == group)
+      add_squares(state_->share[i], state_->share_blocks[i], sum);
   return sum;
 }
 

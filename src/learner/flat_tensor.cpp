@@ -59,8 +59,8 @@ std::vector<ParameterSpec> specs_of(const std::vector<ParameterGroup>& groups) {
   return specs;
 }
 
-void add_squares(const FlatBuffer& buffer, const OwnedPart& part, ExactSum& sum) {
-  for (const Block& block : blocks_within(buffer, part.begin, part.end)) {
+void add_squares(const OwnedPart& part, const std::vector<Block>& blocks, ExactSum& sum) {
+  for (const Block& block : blocks) {
     const std::size_t offset = block.offset - part.begin;
     sum.add(part.gradients.scalar_type() == at::kFloat
                 ? square_sum(part.gradients.const_data_ptr<float>() + offset, block.elements)

@@ -28,8 +28,9 @@ at::Tensor view_of(const at::Tensor& flat, const Placement& place, const std::ve
 // ContractError naming the parameter that a flat buffer cannot hold or the reduction cannot sum.
 std::vector<ParameterSpec> specs_of(const std::vector<ParameterGroup>& groups);
 
-// Adds the squares of a part's gradients, block after block (square_sum.hpp).
-void add_squares(const FlatBuffer& buffer, const OwnedPart& part, ExactSum& sum);
+// Adds the squares of a part's gradients, block after block (square_sum.hpp); `blocks` are blocks_within the
+// part.
+void add_squares(const OwnedPart& part, const std::vector<Block>& blocks, ExactSum& sum);
 // The lower of `first` and the lowest index of a parameter with a non-finite gradient in the part.
 std::size_t first_non_finite_of(const FlatBuffer& buffer, const OwnedPart& part, std::size_t first);
 

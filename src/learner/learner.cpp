@@ -127,14 +127,19 @@ struct Learner::State {
   StepResult update(const ShardedBatch& batch, Votes votes);
   void add_tensors(StateView& view, const std::string& prefix, const std::vector<NamedTensor>& tensors) const;
   ShardedBatch with_noise(const ShardedBatch& batch) const;
+  // `step` of the batch with the noise of the next call; of the batch itself where the loss wants none.
+  template <class Step>
+  StepResult noised(const ShardedBatch& batch, Step&& step) {
+    if (loss->noise().empty()) return step(batch);
+    const ShardedBatch filled = with_noise(batch);
+    ++noise_calls;
+    return step(filled);
+  }
   std::vector<NamedTensor> loss_owned() const;
 };
 
 StepResult Learner::State::update(const ShardedBatch& batch, Votes votes) {
-  if (loss->noise().empty()) return stepper->update(*loss, batch, votes);
-  const ShardedBatch filled = with_noise(batch);
-  ++noise_calls;
-  return stepper->update(*loss, filled, votes);
+  return noised(batch, [&](const ShardedBatch& filled) { return stepper->update(*loss, filled, votes); });
 }
 
 std::unique_ptr<Store> Learner::State::make_store() {
@@ -211,9 +216,9 @@ StepResult Learner::update(const ShardedBatch& batch, Votes votes) {
 
 StepResult Learner::accumulate(const ShardedBatch& micro_batch, Votes votes) {
   state_->guard->forget();
-  const ShardedBatch filled = state_->with_noise(micro_batch);
-  ++state_->noise_calls;
-  return state_->stepper->accumulate(*state_->loss, filled, votes);
+  return state_->noised(micro_batch, [&](const ShardedBatch& filled) {
+    return state_->stepper->accumulate(*state_->loss, filled, votes);
+  });
 }
 
 losses::Metrics Learner::compute_loss(const ShardedBatch& batch) {

@@ -85,6 +85,8 @@ void UnitStore::State::make_buffers() {
                        .end = buffers[b].end(),
                        .parameters = buffers[b].slice(),
                        .gradients = sums[0][b]});
+  for (const OwnedPart& part : owned)
+    owned_blocks.push_back(blocks_within(plan.buffers[part.buffer], part.begin, part.end));
 }
 
 void UnitStore::State::make_room() {

@@ -59,6 +59,7 @@ struct UnitStore::State {
   std::vector<std::vector<at::Tensor>>
       partials;  // [slot][buffer]: whole gradients, with several leaves a shard
   std::vector<OwnedPart> owned;
+  std::vector<std::vector<Block>> owned_blocks;  // the norm's blocks of each
   std::vector<UnitProgress> units;
   std::deque<std::size_t> resting;  // units still gathered that nobody uses, oldest first
   std::vector<bool> taken, group_received;

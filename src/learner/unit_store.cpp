@@ -116,9 +116,9 @@ void UnitStore::reduce() {
 ExactSum UnitStore::squared_norm(std::size_t group) const {
   ExactSum sum;
   if (state_->grid.replica() > 0) return sum;  // every group has the same gradients: one speaks
-  for (const OwnedPart& part : state_->owned)
-    if (state_->plan.buffers[part.buffer].group == group)
-      add_squares(state_->plan.buffers[part.buffer], part, sum);
+  for (std::size_t i = 0; i < state_->owned.size(); ++i)
+    if (state_->plan.buffers[state_->owned[i].buffer].group == group)
+      add_squares(state_->owned[i], state_->owned_blocks[i], sum);
   return sum;
 }
 
